@@ -1,0 +1,43 @@
+# Finds what cupel builds with. Arrow may come from the cache that scripts/bootstrap.sh fills, or from
+# anywhere else CMake looks: an Arrow of one's own only has to be on CMAKE_PREFIX_PATH.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+find_program(CUPEL_CCACHE ccache)
+if(CUPEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CUPEL_CCACHE})
+endif()
+
+execute_process(
+  COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/../scripts/bootstrap.sh --print-prefix
+  OUTPUT_VARIABLE CUPEL_CACHED_PREFIXES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+list(APPEND CMAKE_PREFIX_PATH ${CUPEL_CACHED_PREFIXES})
+
+find_package(Threads REQUIRED)
+find_package(Arrow 15 CONFIG QUIET)
+if(NOT Arrow_FOUND)
+  find_package(Arrow CONFIG QUIET)
+endif()
+if(NOT Arrow_FOUND OR Arrow_VERSION VERSION_LESS 15)
+  message(FATAL_ERROR
+    "Apache Arrow C++ 15 or newer was not found.\n"
+    "  scripts/bootstrap.sh            builds one into a cache outside the checkout (Debian)\n"
+    "  -DCMAKE_PREFIX_PATH=/path       names one from vcpkg, conda, brew or elsewhere")
+endif()
+if(TARGET Arrow::arrow_static)
+  set(CUPEL_ARROW_TARGET Arrow::arrow_static)
+else()
+  set(CUPEL_ARROW_TARGET Arrow::arrow_shared)
+endif()
+message(STATUS "Arrow ${Arrow_VERSION} from ${Arrow_DIR}")
+
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(hwy CONFIG REQUIRED)
+find_package(CLI11 2.1 CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

@@ -1,0 +1,49 @@
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Warnings and sanitizers: private to cupel, whoever includes it.
+add_library(cupel_build_flags INTERFACE)
+target_compile_options(cupel_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${CUPEL_WERROR}>:-Werror>)
+if(CUPEL_SANITIZE)
+  target_compile_options(cupel_build_flags INTERFACE -fsanitize=${CUPEL_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(cupel_build_flags INTERFACE -fsanitize=${CUPEL_SANITIZE})
+endif()
+
+# cupel_room(NAME SOURCES … USES rooms… PRIVATE third-party targets…)
+#
+# One library per room: cupel_<name>, alias cupel::<name>. Its public headers are <room>/include/cupel/<room>/;
+# the rooms it uses are public, third-party libraries are not.
+function(cupel_room name)
+  cmake_parse_arguments(room "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  set(target cupel_${name})
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/cupel/${name}/*.h)
+  add_library(${target} STATIC ${room_SOURCES})
+  add_library(cupel::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  target_include_directories(${target} PRIVATE src)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  list(TRANSFORM room_USES PREPEND cupel::)
+  target_link_libraries(${target} PUBLIC ${room_USES} PRIVATE ${room_PRIVATE} $<BUILD_INTERFACE:cupel_build_flags>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  install(TARGETS ${target} EXPORT cupelTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${name})
+endfunction()
+
+# A program of ours: cupel_program(NAME SOURCES … USES targets…)
+function(cupel_program name)
+  cmake_parse_arguments(program "" "" "SOURCES;USES" ${ARGN})
+  add_executable(${name} ${program_SOURCES})
+  target_link_libraries(${name} PRIVATE ${program_USES} cupel_build_flags)
+endfunction()
+
+function(cupel_install_package)
+  set(directory ${CMAKE_INSTALL_LIBDIR}/cmake/cupel)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/cupelConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/cupelConfig.cmake INSTALL_DESTINATION ${directory})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/cupelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/cupelConfig.cmake ${PROJECT_BINARY_DIR}/cupelConfigVersion.cmake
+    DESTINATION ${directory})
+  install(EXPORT cupelTargets NAMESPACE cupel:: DESTINATION ${directory})
+endfunction()

@@ -1,0 +1,495 @@
+#!/usr/bin/env bash
+# Installs what cupel is built with: system packages, then Arrow, sol2 and the AWS runtime into a cache.
+#
+# In the cache a dependency is a folder <name>-<version>-<key>, moved there when it is whole. The key is a hash
+# of its recipe (pinned sums, flags, compiler, system): a changed recipe never meets a stale build. Sources come
+# from a Debian mirror and must have the sums of deps.sha256; the system's package sources are never edited.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source-path=SCRIPTDIR source=stages.sh
+source "$here/stages.sh"
+
+usage() {
+  cat <<'EOF'
+usage: scripts/bootstrap.sh [SET…]           install what is missing (default: build)
+       scripts/bootstrap.sh --print-prefix   print the CMAKE_PREFIX_PATH of what the cache holds
+
+sets:
+  demo    system packages and Arrow
+  build   demo, sol2 and the AWS runtime: all that building and running cupel needs
+  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, node
+
+environment:
+  CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
+  CMAKE_PREFIX_PATH     a dependency that is found below it is yours and is not built
+  CUPEL_DEBIAN_MIRROR   where sources come from (default: the mirror that this machine's apt uses)
+  CUPEL_JOBS            parallel compilations (default: the number of cores)
+
+exit codes: 0 all is there; 1 something failed; 2 only you can go on, and it says how
+EOF
+}
+
+# ---- What is needed ----------------------------------------------------------------------------------
+
+build_packages=(
+  g++ cmake ninja-build pkg-config ccache
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libhwy-dev libpcre2-dev liblua5.4-dev
+  liblz4-dev libzstd-dev libssl-dev
+  ca-certificates xz-utils
+)
+test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev
+  clang clang-format clang-tidy clang-tools libclang-rt-14-dev
+)
+
+# Per dependency: its packages in deps.sha256 (the first one's version is its version), the suite that offers
+# them, the CMake file that proves it is there, and the seconds that one core builds it.
+declare -A title=([arrow]="Arrow" [sol2]="sol2" [aws-crt]="AWS runtime")
+declare -A parts=([arrow]="apache-arrow libxsimd-dev xtl-dev" [sol2]="sol2-dev" [aws-crt]="aws-crt-python")
+declare -A suite=([arrow]="forky" [sol2]="forky" [aws-crt]="bookworm")
+declare -A proof=([arrow]="ArrowConfig.cmake" [sol2]="sol2-config.cmake" [aws-crt]="aws-c-s3-config.cmake")
+declare -A core_seconds=([arrow]=690 [sol2]=0 [aws-crt]=70)
+
+common_flags=(
+  -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
+  -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+)
+arrow_flags=(
+  "${common_flags[@]}"
+  -DARROW_DEPENDENCY_SOURCE=SYSTEM -DARROW_BUILD_STATIC=ON -DARROW_BUILD_SHARED=OFF -DARROW_USE_CCACHE=OFF
+  -DARROW_IPC=ON -DARROW_WITH_LZ4=ON -DARROW_WITH_ZSTD=ON
+  -DARROW_MIMALLOC=OFF -DARROW_JEMALLOC=OFF -DARROW_COMPUTE=OFF -DARROW_JSON=OFF
+)
+aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
+aws_edit='/add_subdirectory(aws-lc)/d'  # Debian leaves that library out; OpenSSL serves instead
+
+# ---- Recipes -----------------------------------------------------------------------------------------
+
+declare -A pinned_path pinned_sum  # by package
+
+read_pins() {
+  local sum path name
+  while read -r sum path; do
+    [[ -n $path && $sum != '#' ]] || continue
+    name=${path##*/}
+    name=${name%%_*}
+    pinned_path[$name]=$path
+    pinned_sum[$name]=$sum
+  done <"$here/deps.sha256"
+}
+
+# Prints the upstream version that a package file's name tells: 25.0.0 of apache-arrow_25.0.0.orig.tar.gz.
+upstream_version() {
+  local version=${1##*/}
+  version=${version#*_}
+  version=${version%%.orig.tar*}
+  version=${version%%_*}  # the architecture of a .deb
+  version=${version%-*}   # Debian's revision
+  echo "${version%%+*}"
+}
+
+# Sets distribution, codename and toolchain: the compiler's and the system's part of every key.
+read_system() {
+  local ID='' VERSION_ID='' VERSION_CODENAME=''
+  # shellcheck source=/dev/null
+  [[ ! -r /etc/os-release ]] || source /etc/os-release
+  distribution=$ID
+  codename=$VERSION_CODENAME
+  toolchain="g++-$(g++ -dumpversion 2>/dev/null || echo none) $(uname -m) $ID $VERSION_ID"
+}
+
+# Sets version, key and prefix of dependency $1, as pinned.
+recipe() {
+  local part text="$1 $toolchain"
+  for part in ${parts[$1]}; do text+=" ${pinned_sum[$part]}"; done
+  case $1 in
+    arrow) text+=" ${arrow_flags[*]}" ;;
+    aws-crt) text+=" ${aws_flags[*]} $aws_edit" ;;
+  esac
+  version=$(upstream_version "${pinned_path[${parts[$1]%% *}]}")
+  key=$(sha256sum <<<"$text")
+  key=${key:0:12}
+  prefix=$deps_dir/$1-$version-$key
+}
+
+# Prints where dependency $1 is installed, or nothing. A newer version, taken because the pinned one was gone
+# from the archive, counts as well.
+installed_prefix() {
+  local prefix version key found=''
+  recipe "$1"
+  if [[ -d $prefix ]]; then
+    found=$prefix
+  else
+    for prefix in "$deps_dir/$1"-*-"$key-unpinned"; do [[ ! -d $prefix ]] || found=$prefix; done
+  fi
+  echo "$found"
+}
+
+# Whether the user brings dependency $1 along.
+is_users_own() {
+  local folder folders
+  IFS=':;' read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}"
+  for folder in "${folders[@]}"; do
+    [[ -d $folder ]] || continue
+    [[ -z $(find -L "$folder" -maxdepth 5 -name "${proof[$1]}" -print -quit 2>/dev/null) ]] || return 0
+  done
+  return 1
+}
+
+print_prefix() {
+  local dep prefix list=''
+  [[ -n $deps_dir ]] || return 0
+  for dep in arrow sol2 aws-crt; do
+    ! is_users_own "$dep" || continue
+    prefix=$(installed_prefix "$dep")
+    [[ -z $prefix ]] || list+="${list:+;}$prefix"
+  done
+  [[ -z $list ]] || echo "$list"
+}
+
+# ---- System packages ---------------------------------------------------------------------------------
+
+# Sets missing to those of the packages $@ that are not installed.
+find_missing() {
+  local package status
+  local -A installed=()
+  while read -r package status; do
+    [[ $status != installed ]] || installed[$package]=yes
+  done < <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+  missing=()
+  for package; do [[ -n ${installed[$package]:-} ]] || missing+=("$package"); done
+}
+
+# Says what only root can do, and stops.
+ask_for_packages() {
+  cat >&2 <<EOF
+${0##*/}: system packages are missing. Install them with this line, then run this again:
+  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}
+EOF
+  exit 2
+}
+
+install_packages() {
+  local counter=$1 log=$deps_dir/logs/packages.log start=$SECONDS
+  local install=(apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=600)
+  exec 8>"$deps_dir/locks/packages"
+  flock 8
+  find_missing "${packages[@]}"
+  ((${#missing[@]})) || return 0
+  echo "$counter system packages: installing ${#missing[@]} (about half a minute; log: $log)"
+  # Not by run_logged: dpkg is never interrupted half way. The package lists may be absent or old: then once more.
+  export DEBIAN_FRONTEND=noninteractive
+  "${install[@]}" "${missing[@]}" >"$log" 2>&1 </dev/null ||
+    { apt-get update && "${install[@]}" "${missing[@]}"; } >>"$log" 2>&1 </dev/null ||
+    fail_with_log "$log" 1
+  exec 8>&-
+  echo "$counter system packages: done in $(duration $((SECONDS - start)))"
+}
+
+# ---- Sources -----------------------------------------------------------------------------------------
+
+# Prints the URI of the Debian archive that this machine's apt uses, or nothing where there is none.
+machine_mirror() {
+  local list=/etc/apt/sources.list folder=/etc/apt/sources.list.d uri
+  [[ $distribution == debian ]] || return 0
+  eval "$(apt-config shell list Dir::Etc::sourcelist/f folder Dir::Etc::sourceparts/d)"
+  uri=$({ one_line_sources && deb822_sources; } | awk -v codename="$codename" '{
+    main = ours = 0
+    for (i = 2; i <= NF; i++) {
+      if ($i == "main") main = 1
+      if ($i == codename || $i ~ /^(stable|testing|unstable|sid)$/) ours = 1
+    }
+    if (main && ours) { print $1; exit }
+  }')
+  # A mirror list serves apt only; its first entry serves anybody.
+  [[ $uri != mirror+file:* ]] || uri=$(awk '/^[a-z]+:/ { print $1; exit }' "${uri#mirror+file:}") || true
+  echo "${uri%/}"
+}
+
+# Both print one line "URI suite… component…" per package source; the files are $list and those in $folder.
+one_line_sources() {
+  cat /dev/null "$list" "$folder"/*.list 2>/dev/null |
+    sed -nE 's/#.*//; s/^[ \t]*deb[ \t]+(\[[^]]*\][ \t]*)?([^ \t]+)/\2/p' || true
+}
+
+deb822_sources() {
+  local file
+  for file in "$folder"/*.sources; do
+    [[ ! -r $file ]] || awk -v RS= -v FS='\n' '{
+      delete value
+      for (i = 1; i <= NF; i++) {
+        if ($i ~ /^#/) continue
+        if (match($i, /^[^ \t:]+:/)) { field = tolower(substr($i, 1, RLENGTH)); $i = substr($i, RLENGTH + 1) }
+        value[field] = value[field] " " $i
+      }
+      if (tolower(value["enabled:"]) ~ /no|false|off|0/) next
+      count = split(value["uris:"], uris, /[ \t]+/)
+      for (i = 1; i <= count; i++) if (uris[i] != "") print uris[i], value["suites:"], value["components:"]
+    }' "$file"
+  done
+}
+
+# fetch SUM URI: puts the file into downloads and its path into fetched; leaves fetched empty if the archive
+# has no such file. apt's own fetcher does it and checks the sum: this machine's proxies and credentials apply.
+fetch() {
+  local sum=$1 uri=$2 name part said
+  name=$(sed 's/.*\///; s/%2b/+/gi; s/%7e/~/gi' <<<"$uri")
+  fetched=$deps_dir/downloads/$name
+  part=$fetched.part
+  said=$part.log
+  if [[ -f $fetched ]]; then
+    ! sha256sum --check --status <<<"$sum  $fetched" || return 0
+    echo "      $name in the cache has a wrong sum: fetching it again"
+    rm "$fetched"
+  fi
+  for _ in first second; do
+    : >"$said"
+    if try_logged "$said" /usr/lib/apt/apt-helper -o APT::Sandbox::User=root \
+      download-file "${uri/#file:/copy:}" "$part" "SHA256:$sum"; then
+      rm "$said"
+      mv "$part" "$fetched"
+      return 0
+    fi
+    # What an interrupted run left in $part is continued. If that was rubbish, a second attempt is from scratch.
+    grep -qE 'Hash Sum mismatch|range' "$said" || break
+    rm -f "$part" "$part.FAILED"
+  done
+  fetched=''
+  cat "$said" >>"$log"
+  case $(<"$said") in
+    *" 404 "* | *" 410 "* | *"Failed to stat"*) rm "$said" ;;
+    *"Hash Sum mismatch"*)
+      rm "$said"
+      show_log "$log"
+      die "$uri has another sum than the expected $sum. It was thrown away."
+      ;;
+    *)
+      rm "$said"
+      show_log "$log"
+      give_up "$uri could not be fetched. If that is a passing trouble, just run this again."
+      ;;
+  esac
+}
+
+# Sets sources to the files of dependency $1, as pinned; leaves it empty if the archive no longer has one.
+fetch_pinned() {
+  local part
+  sources=()
+  for part in ${parts[$1]}; do
+    fetch "${pinned_sum[$part]}" "$mirror/${pinned_path[$part]}"
+    [[ -n $fetched ]] || { sources=() && return; }
+    sources+=("$fetched")
+  done
+}
+
+# The same for what the suite offers now; sets version and prefix to it. Its sums are those of the index whose
+# signature apt checks. apt's configuration is private: this suite never mixes with the system's.
+fetch_offered() {
+  local dep=$1 part uri sum wanted apt=$deps_dir/work/apt-$1
+  local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  [[ -r $keyring ]] || give_up "$keyring is missing: install the package debian-archive-keyring" 2
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+  printf "%s [signed-by=$keyring] $mirror ${suite[$dep]} main\n" deb deb-src >"$apt/sources.list"
+  # Of binary packages only headers are taken, so one architecture serves all. An index past its date is
+  # forgiven (mirrors lag), a wrong signature is not.
+  local private_apt=(
+    apt-get -q -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
+    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null -o "Dir::State::lists=$apt/lists"
+    -o "Dir::Cache=$apt/cache" -o Dir::State::status=/dev/null -o APT::Architecture=amd64
+    -o APT::Architectures=amd64 -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false
+  )
+  try_logged "$log" "${private_apt[@]}" -o APT::Update::Error-Mode=any update ||
+    { show_log "$log" && give_up "the index of the suite ${suite[$dep]} could not be read"; }
+  sources=()
+  for part in ${parts[$dep]}; do
+    wanted=source
+    [[ ${pinned_path[$part]} != *.deb ]] || wanted=download
+    read -r uri sum < <("${private_apt[@]}" --print-uris "$wanted" "$part" 2>>"$log" | tr -d "'" |
+      awk '$1 ~ /(\.orig\.tar\.[a-z0-9]+|\.deb)$/ && sub(/^SHA256:/, "", $4) { print $1, $4 }') ||
+      give_up "the suite ${suite[$dep]} offers no $part (see $log)"
+    fetch "$sum" "$uri"
+    [[ -n $fetched ]] || give_up "the mirror's index lists $uri, but the mirror does not have it"
+    sources+=("$fetched")
+  done
+  rm -rf "$apt"
+  version=$(upstream_version "${sources[0]}")
+  prefix=$deps_dir/$dep-$version-$key-unpinned
+}
+
+# give_up REASON [STATUS]: says what else can be done about the dependency $dep, and exits.
+give_up() {
+  local own=${title[$dep]}
+  [[ $dep != arrow ]] || own="Arrow (15 or newer, with IPC)"
+  cat >&2 <<EOF
+${0##*/}: ${title[$dep]} $version: $1
+
+What you can do instead:
+  * Build with your own $own:
+      cmake --preset release -DCMAKE_PREFIX_PATH=/where/it/is
+    and put CMAKE_PREFIX_PATH=/where/it/is into the environment, so that this script leaves it out.
+  * Set CUPEL_DEBIAN_MIRROR to another mirror, one that has the paths in scripts/deps.sha256.
+  * Put the files named there into $deps_dir/downloads; they are used if their sums fit.
+  * Copy ${prefix##*/} of another machine's cache into $deps_dir,
+    or set CUPEL_DEPS_DIR to a cache that has it.
+EOF
+  exit "${2:-1}"
+}
+
+# ---- Building ----------------------------------------------------------------------------------------
+
+# step COMMAND…: one of the commands that build the dependency $dep.
+step() {
+  try_logged "$log" "$@" || { show_log "$log" && give_up "could not be built"; }
+}
+
+# unpack ARCHIVE: into $work/source, whole or not at all.
+unpack() {
+  [[ ! -d $work/source ]] || return 0
+  rm -rf "$work/source.part"
+  mkdir "$work/source.part"
+  step tar -xf "$1" -C "$work/source.part" --strip-components=1 --no-same-owner
+  mv "$work/source.part" "$work/source"
+}
+
+# build SOURCE FLAG…: goes on where an interrupted build stopped. Leaves the result below $work/stage, at the
+# place where it will be in the end: nothing in it needs to be relocatable.
+build() {
+  local source=$1
+  shift
+  [[ -f $work/build/build.ninja ]] || rm -rf "$work/build"  # a configuration that failed may remember why
+  step env -u CFLAGS -u CXXFLAGS -u CPPFLAGS -u LDFLAGS \
+    cmake -S "$source" -B "$work/build" "$@" "-DCMAKE_INSTALL_PREFIX=$prefix"
+  step ninja -C "$work/build" -j "$jobs"
+  step env "DESTDIR=$work/stage" cmake --install "$work/build"
+}
+
+make_arrow() {
+  local deb
+  unpack "${sources[0]}"
+  for deb in "${sources[@]:1}"; do step dpkg-deb -x "$deb" "$work/headers"; done
+  build "$work/source/cpp" "${arrow_flags[@]}" "-DCMAKE_PREFIX_PATH=$work/headers/usr"
+}
+
+make_sol2() {
+  step dpkg-deb -x "${sources[0]}" "$work/headers"
+  mkdir -p "$work/stage${prefix%/*}"
+  mv "$work/headers/usr" "$work/stage$prefix"
+}
+
+make_aws_crt() {
+  unpack "${sources[0]}"
+  sed -i "$aws_edit" "$work/source/crt/CMakeLists.txt"
+  build "$work/source/crt" "${aws_flags[@]}"
+}
+
+# install_dependency DEP COUNTER: leaves it in the cache, or exits with the reason. Two runs at once do not
+# build it twice: the second one waits.
+install_dependency() {
+  dep=$1
+  local counter=$2 start=$SECONDS seconds cores sources fetched log work
+  recipe "$dep"
+  local name="${title[$dep]} $version"
+  exec 9>"$deps_dir/locks/$dep-$key"
+  if ! flock -n 9; then
+    echo "$counter $name: another bootstrap.sh is building it, waiting"
+    flock 9 &
+    child=$!  # so that a signal ends the waiting, too
+    wait "$child"
+    child=''
+  fi
+  if [[ -n $(installed_prefix "$dep") ]]; then
+    echo "$counter $name: done there"
+    exec 9>&-
+    return
+  fi
+  log=$deps_dir/logs/${prefix##*/}.log
+  : >"$log"
+  echo "$counter $name: fetching the sources"
+  [[ -n $mirror ]] || give_up "the package sources of this machine name no Debian archive" 2
+  fetch_pinned "$dep"
+  if ((${#sources[@]} == 0)); then
+    echo "$counter $name: gone from the archive; asking what its suite ${suite[$dep]} offers now"
+    fetch_offered "$dep"
+    name="${title[$dep]} $version"
+    echo "$counter $name: taken instead. We have not pinned it; apt checked the archive's signature."
+  fi
+  work=$deps_dir/work/${prefix##*/}
+  rm -rf "$work/stage" "$work/headers"
+  mkdir -p "$work"
+  seconds=$(((${core_seconds[$dep]} + jobs - 1) / jobs))
+  cores="$jobs cores"
+  ((jobs != 1)) || cores="one core"
+  ((seconds == 0)) || echo "$counter $name: building (about $(duration "$seconds") on $cores; log: $log)"
+  case $dep in
+    arrow) make_arrow ;;
+    sol2) make_sol2 ;;
+    aws-crt) make_aws_crt ;;
+  esac
+  printf '%s: %s\n' version "$version" sources "${sources[*]##*/}" system "$toolchain" >"$work/stage$prefix/RECIPE"
+  mv -T "$work/stage$prefix" "$prefix"
+  rm -rf "$work"
+  exec 9>&-
+  echo "$counter $name: done in $(duration $((SECONDS - start)))"
+}
+
+# ---- The command -------------------------------------------------------------------------------------
+
+main() {
+  local argument set=0 dependencies=(arrow) todo=() i counter
+  local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
+  read_pins
+  read_system
+  deps_dir=${CUPEL_DEPS_DIR:-${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}}
+  [[ -z $deps_dir || -n ${CUPEL_DEPS_DIR:-} ]] || deps_dir+=/cupel-deps
+  [[ -z $deps_dir ]] || deps_dir=$(realpath -ms "$deps_dir")
+
+  for argument; do
+    case $argument in
+      -h | --help) usage && return ;;
+      --print-prefix) print_prefix && return ;;
+      demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
+      *) usage >&2 && exit 2 ;;
+    esac
+  done
+  ((set)) || set=${sets[build]}
+
+  packages=("${build_packages[@]}")
+  ((set < sets[build])) || dependencies+=(sol2 aws-crt)
+  if ((set >= sets[test])); then
+    packages+=("${test_packages[@]}")
+    # These two are often installed from elsewhere; any will do.
+    type -P node >/dev/null || packages+=(nodejs)
+    type -P npm >/dev/null || packages+=(npm)
+  fi
+  type -P dpkg-query >/dev/null ||
+    die "this is for Debian and its relatives; elsewhere CMake takes what you have (docs/install.md)" 2
+  find_missing "${packages[@]}"
+  ((${#missing[@]} == 0)) || ((EUID == 0)) || ask_for_packages
+
+  ((${#missing[@]} == 0)) || todo+=(packages)
+  for dep in "${dependencies[@]}"; do
+    [[ -n $(installed_prefix "$dep") ]] || is_users_own "$dep" || todo+=("$dep")
+  done
+  ((${#todo[@]})) || return 0
+
+  [[ -n $deps_dir ]] || die "HOME is not set: say with CUPEL_DEPS_DIR where to keep what is built" 2
+  mkdir -p "$deps_dir"/{downloads,locks,logs,work} 2>/dev/null || true
+  [[ -w $deps_dir/work && -w $deps_dir ]] ||
+    die "$deps_dir cannot be written: say with CUPEL_DEPS_DIR where to keep what is built" 2
+  jobs=${CUPEL_JOBS:-$(nproc)}
+  mirror=${CUPEL_DEBIAN_MIRROR:-$(machine_mirror)}
+  mirror=${mirror%/}
+  for i in "${!todo[@]}"; do
+    counter="[$((i + 1))/${#todo[@]}]"
+    if [[ ${todo[i]} == packages ]]; then
+      install_packages "$counter"
+      read_system  # a compiler may be there only now
+    else
+      install_dependency "${todo[i]}" "$counter"
+    fi
+  done
+}
+
+main "$@"
+exit
