@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/pattern.h"
+#include "cupel/core/reduction.h"
+#include "cupel/core/save_config.h"
+
+namespace cupel {
+
+/// A named group of tensors that are saved alike: listed names, and patterns over names.
+///
+/// A value type. Configurations left out are the hook's. Setters validate at once and throw
+/// UsageError, leaving the collection as it was.
+class Collection {
+ public:
+  explicit Collection(std::string name);
+
+  const std::string& name() const noexcept { return name_; }
+
+  /// Adds patterns, searched anywhere in a tensor's name (pattern.h).
+  Collection& include(const PatternList& patterns);
+  const PatternList& include_regex() const noexcept { return include_regex_; }
+  Collection& set_include_regex(PatternList patterns);
+
+  /// Names that belong to the collection whatever the patterns say.
+  const std::set<std::string, std::less<>>& tensor_names() const noexcept { return tensor_names_; }
+  Collection& add_tensor_name(std::string_view tensor);
+  Collection& set_tensor_names(std::set<std::string, std::less<>> names);
+
+  /// Whether `tensor` is listed or matched.
+  bool contains(std::string_view tensor) const;
+
+  const std::optional<SaveConfig>& save_config() const noexcept { return save_config_; }
+  Collection& set_save_config(SaveConfig config);
+  /// The configuration to change in place, made with defaults if there is none yet.
+  SaveConfig& mutable_save_config();
+  const std::optional<ReductionConfig>& reduction_config() const noexcept {
+    return reduction_config_;
+  }
+  Collection& set_reduction_config(ReductionConfig config);
+
+  bool save_histogram() const noexcept { return save_histogram_; }
+  Collection& set_save_histogram(bool on) noexcept;
+
+ private:
+  std::string name_;
+  PatternList include_regex_;
+  std::set<std::string, std::less<>> tensor_names_;
+  std::optional<SaveConfig> save_config_;
+  std::optional<ReductionConfig> reduction_config_;
+  bool save_histogram_ = true;
+};
+
+/// Collections by name, in name order.
+using Collections = std::map<std::string, Collection, std::less<>>;
+
+/// Which framework's tensor names the built-in collections know.
+enum class Profile { Generic, PyTorch, MXNet, TensorFlow, XGBoost };
+
+/// The built-in collections of a profile with their patterns.
+Collections builtin_collections(Profile profile);
+
+/// Collections that are always saved, named by the user or not.
+const std::vector<std::string>& default_saved_collections(Profile profile);
+
+/// losses, metrics, feature_importance, average_shap, sm_metrics: saved raw whatever is configured.
+bool is_scalar_collection(std::string_view name) noexcept;
+
+/// gradients, optimizer_variables: never saved in EVAL and PREDICT.
+bool is_training_only_collection(std::string_view name) noexcept;
+
+}  // namespace cupel

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace cupel {
+
+enum class LogLevel { Debug, Info, Warning, Error };
+
+/// Receives what cupel logs; called from any thread, one call at a time.
+using LogSink = std::function<void(LogLevel, std::string_view message)>;
+
+/// Replaces the sink; an empty one restores the default, which writes to standard error at the
+/// level that CUPEL_LOG_LEVEL (else SMDEBUG_LOG_LEVEL) names: debug, info, warning (default), error
+/// or off.
+void set_log_sink(LogSink sink);
+
+/// Logs one line; never throws.
+void log(LogLevel level, std::string_view message) noexcept;
+
+}  // namespace cupel

@@ -1,0 +1,165 @@
+#include "cupel/core/collection.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+
+Collection::Collection(std::string name) : name_(std::move(name)) {
+  if (name_.empty()) throw UsageError("A collection must have a name");
+}
+
+Collection& Collection::include(const PatternList& patterns) {
+  include_regex_.add(patterns);
+  return *this;
+}
+
+Collection& Collection::set_include_regex(PatternList patterns) {
+  include_regex_ = std::move(patterns);
+  return *this;
+}
+
+Collection& Collection::add_tensor_name(std::string_view tensor) {
+  tensor_names_.emplace(tensor);
+  return *this;
+}
+
+Collection& Collection::set_tensor_names(std::set<std::string, std::less<>> names) {
+  tensor_names_ = std::move(names);
+  return *this;
+}
+
+bool Collection::contains(std::string_view tensor) const {
+  return tensor_names_.contains(tensor) || include_regex_.matches(tensor);
+}
+
+Collection& Collection::set_save_config(SaveConfig config) {
+  config.validate();
+  save_config_ = std::move(config);
+  return *this;
+}
+
+SaveConfig& Collection::mutable_save_config() {
+  return save_config_ ? *save_config_ : save_config_.emplace();
+}
+
+Collection& Collection::set_reduction_config(ReductionConfig config) {
+  static_cast<void>(config.set());
+  reduction_config_ = std::move(config);
+  return *this;
+}
+
+Collection& Collection::set_save_histogram(bool on) noexcept {
+  save_histogram_ = on;
+  return *this;
+}
+
+namespace {
+
+struct Entry {
+  const char* name;
+  PatternList patterns;
+};
+
+Collections collections_of(const std::vector<Entry>& entries) {
+  Collections result;
+  for (const auto& [name, patterns] : entries)
+    result.emplace(name, Collection(name).include(patterns));
+  return result;
+}
+
+constexpr std::array<std::string_view, 5> kScalarCollections = {
+    "losses", "metrics", "feature_importance", "average_shap", "sm_metrics"};
+
+}  // namespace
+
+Collections builtin_collections(Profile profile) {
+  const char* const weights = "^(?!gradient).*weight";
+  const char* const biases = "^(?!gradient).*bias";
+  const char* const module_loss = "[Ll]oss_(?!input).*output";
+  const char* const plain_loss = "(^|[/_.])[Ll]oss$";
+  switch (profile) {
+    case Profile::Generic:
+      return collections_of({{"all", {}},
+                             {"default", {}},
+                             {"weights", "^(?!gradient)(?!.*[./_]grad$).*weight"},
+                             {"biases", "^(?!gradient)(?!.*[./_]grad$).*bias"},
+                             {"gradients", {"^gradient", "[./_]grad$"}},
+                             {"losses", {module_loss, plain_loss}},
+                             {"metrics", {}},
+                             {"inputs", {}},
+                             {"outputs", {}},
+                             {"layers", {}},
+                             {"predictions", {}},
+                             {"labels", {}},
+                             {"sm_metrics", {}}});
+    case Profile::PyTorch:
+      return collections_of({{"all", {}},
+                             {"default", {}},
+                             {"weights", weights},
+                             {"biases", biases},
+                             {"gradients", "^gradient"},
+                             {"losses", {module_loss, plain_loss}}});
+    case Profile::MXNet:
+      return collections_of({{"all", {}},
+                             {"default", {}},
+                             {"weights", weights},
+                             {"biases", biases},
+                             {"gradients", "^gradient"},
+                             {"losses", ".*loss._(?!input).*output"}});
+    case Profile::TensorFlow:
+      return collections_of({{"all", {}},
+                             {"default", {}},
+                             {"weights", {}},
+                             {"biases", biases},
+                             {"gradients", {}},
+                             {"losses", "^(val_)?loss$"},
+                             {"metrics", {}},
+                             {"inputs", {}},
+                             {"outputs", {}},
+                             {"layers", {}},
+                             {"optimizer_variables", {}},
+                             {"sm_metrics", {}}});
+    case Profile::XGBoost:
+      return collections_of({{"all", {}},
+                             {"default", {}},
+                             {"losses", "^[a-zA-z]+-.+(?<!(auc|map))$"},
+                             {"metrics", "^[a-zA-z]+-[a-zA-z0-9]+$"},
+                             {"hyperparameters", "^hyperparameters/.*$"},
+                             {"predictions", "^predictions$"},
+                             {"labels", "^labels$"},
+                             {"feature_importance", "^feature_importance/.*"},
+                             {"average_shap", "^average_shap/.+(?<!/bias)$"},
+                             {"full_shap", "^full_shap/.+(?<!/bias)$"},
+                             {"trees", "^trees/.*"}});
+  }
+  throw UsageError("No such profile: " + std::to_string(static_cast<int>(profile)));
+}
+
+const std::vector<std::string>& default_saved_collections(Profile profile) {
+  static const std::vector<std::string> tensorflow = {"metrics", "losses", "sm_metrics"};
+  static const std::vector<std::string> xgboost = {"metrics"};
+  static const std::vector<std::string> others = {"losses"};
+  switch (profile) {
+    case Profile::TensorFlow:
+      return tensorflow;
+    case Profile::XGBoost:
+      return xgboost;
+    default:
+      return others;
+  }
+}
+
+bool is_scalar_collection(std::string_view name) noexcept {
+  return std::ranges::find(kScalarCollections, name) != kScalarCollections.end();
+}
+
+bool is_training_only_collection(std::string_view name) noexcept {
+  return name == "gradients" || name == "optimizer_variables";
+}
+
+}  // namespace cupel

@@ -1,0 +1,84 @@
+#include "cupel/core/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace cupel {
+namespace {
+
+spdlog::level::level_enum spdlog_level(LogLevel level) noexcept {
+  switch (level) {
+    case LogLevel::Debug:
+      return spdlog::level::debug;
+    case LogLevel::Info:
+      return spdlog::level::info;
+    case LogLevel::Warning:
+      return spdlog::level::warn;
+    case LogLevel::Error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+spdlog::level::level_enum level_from_environment() {
+  const char* text = std::getenv("CUPEL_LOG_LEVEL");
+  if (text == nullptr) text = std::getenv("SMDEBUG_LOG_LEVEL");
+  std::string name = text == nullptr ? "" : text;
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (name == "debug") return spdlog::level::debug;
+  if (name == "info") return spdlog::level::info;
+  if (name == "error") return spdlog::level::err;
+  if (name == "off") return spdlog::level::off;
+  return spdlog::level::warn;
+}
+
+LogSink standard_error_sink() {
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>("cupel", std::move(sink));
+  logger->set_level(level_from_environment());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %^%l%$: %v");
+  return [logger = std::move(logger)](LogLevel level, std::string_view message) {
+    logger->log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+  };
+}
+
+struct Sinks {
+  std::mutex mutex;
+  LogSink current;  // guarded by mutex; empty: the default one is made when first needed
+};
+
+// Never destroyed: threads and static objects may log while the process ends.
+Sinks& sinks() {
+  static Sinks& instance = *new Sinks;
+  return instance;
+}
+
+// A sink that logs would wait for itself; what it logs is dropped instead.
+thread_local bool inside_sink = false;
+
+}  // namespace
+
+void set_log_sink(LogSink sink) {
+  const std::lock_guard lock(sinks().mutex);
+  sinks().current = std::move(sink);
+}
+
+void log(LogLevel level, std::string_view message) noexcept {
+  if (inside_sink) return;
+  inside_sink = true;
+  try {
+    const std::lock_guard lock(sinks().mutex);
+    if (!sinks().current) sinks().current = standard_error_sink();
+    sinks().current(level, message);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report to
+  }
+  inside_sink = false;
+}
+
+}  // namespace cupel

@@ -1,0 +1,41 @@
+#include "cupel/core/mode.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+namespace {
+
+constexpr char upper(char c) noexcept {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+}  // namespace
+
+std::string_view to_string(Mode mode) noexcept {
+  switch (mode) {
+    case Mode::Train:
+      return "TRAIN";
+    case Mode::Eval:
+      return "EVAL";
+    case Mode::Predict:
+      return "PREDICT";
+    case Mode::Global:
+      return "GLOBAL";
+  }
+  return "(no mode)";
+}
+
+Mode parse_mode(std::string_view text) {
+  const auto same = [text](Mode mode) {
+    return std::ranges::equal(text, to_string(mode), {}, upper);
+  };
+  const auto found = std::ranges::find_if(kAllModes, same);
+  if (found != kAllModes.end()) return *found;
+  throw UsageError("A mode is one of TRAIN, EVAL, PREDICT, GLOBAL: got '" + std::string(text) +
+                   "'");
+}
+
+}  // namespace cupel

@@ -1,0 +1,128 @@
+#include "cupel/core/pattern.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <new>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+
+namespace cupel {
+namespace {
+
+template <class T, void (*kFree)(T*)>
+struct Deleter {
+  void operator()(T* object) const noexcept { kFree(object); }
+};
+template <class T, void (*kFree)(T*)>
+using Handle = std::unique_ptr<T, Deleter<T, kFree>>;
+
+using Code = Handle<pcre2_code, pcre2_code_free>;
+using CompileContext = Handle<pcre2_compile_context, pcre2_compile_context_free>;
+using MatchContext = Handle<pcre2_match_context, pcre2_match_context_free>;
+using MatchData = Handle<pcre2_match_data, pcre2_match_data_free>;
+using JitStack = Handle<pcre2_jit_stack, pcre2_jit_stack_free>;
+
+// What one search may use: about 10 ms of backtracking, and 8 MiB. Tensor names need a fraction of
+// this.
+constexpr std::uint32_t kMatchLimit = 1'000'000;
+constexpr std::uint32_t kDepthLimit = 10'000;
+constexpr std::uint32_t kHeapLimitKib = 8 * 1024;
+constexpr std::size_t kJitStackStart = 32UL * 1024;
+constexpr std::size_t kJitStackLimit = 1024UL * 1024;
+
+pcre2_jit_stack* stack_of_this_thread(void* /*unused*/) {
+  thread_local const JitStack stack(
+      pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr));
+  return stack.get();
+}
+
+const pcre2_match_context* limits() {
+  static const MatchContext context = [] {
+    MatchContext made(pcre2_match_context_create(nullptr));
+    if (!made) throw std::bad_alloc();
+    pcre2_set_match_limit(made.get(), kMatchLimit);
+    pcre2_set_depth_limit(made.get(), kDepthLimit);
+    pcre2_set_heap_limit(made.get(), kHeapLimitKib);
+    pcre2_jit_stack_assign(made.get(), stack_of_this_thread, nullptr);
+    return made;
+  }();
+  return context.get();
+}
+
+pcre2_match_data* match_data_of_this_thread() {
+  thread_local const MatchData data(pcre2_match_data_create(1, nullptr));
+  if (!data) throw std::bad_alloc();
+  return data.get();
+}
+
+PCRE2_SPTR units(std::string_view text) noexcept {
+  return reinterpret_cast<PCRE2_SPTR>(text.empty() ? "" : text.data());
+}
+
+Code compile(std::string_view text) {
+  const CompileContext context(pcre2_compile_context_create(nullptr));
+  if (!context) throw std::bad_alloc();
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // whatever the library was built with
+  constexpr std::uint32_t kOptions =
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  Code code(pcre2_compile(units(text), text.size(), kOptions, &error, &offset, context.get()));
+  if (!code) {
+    std::array<PCRE2_UCHAR, 256> reason{};
+    pcre2_get_error_message(error, reason.data(), reason.size());
+    throw UsageError("The pattern does not compile: '" + std::string(text) + "', offset " +
+                     std::to_string(offset) + ": " + reinterpret_cast<const char*>(reason.data()));
+  }
+  // Without JIT, on other processors or where memory must not be executable, the interpreter
+  // serves.
+  static_cast<void>(pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE));
+  return code;
+}
+
+}  // namespace
+
+struct Pattern::Compiled {
+  explicit Compiled(std::string_view pattern) : text(pattern), code(compile(pattern)) {}
+  std::string text;
+  Code code;
+  mutable std::atomic<bool> warned = false;
+};
+
+Pattern::Pattern(std::string_view text) : compiled_(std::make_shared<const Compiled>(text)) {}
+
+const std::string& Pattern::text() const noexcept { return compiled_->text; }
+
+bool Pattern::search(std::string_view name) const {
+  // The context is only read by a match; PCRE2's signature lacks the const.
+  auto* const context = const_cast<pcre2_match_context*>(limits());
+  const int result = pcre2_match(compiled_->code.get(), units(name), name.size(), 0, 0,
+                                 match_data_of_this_thread(), context);
+  if (result < PCRE2_ERROR_NOMATCH && !compiled_->warned.exchange(true))
+    log(LogLevel::Warning,
+        "A search exceeded its limits and counts as not found, as will later ones: pattern '" +
+            compiled_->text + "', name '" + std::string(name.substr(0, 200)) + "'");
+  return result >= 0;
+}
+
+void PatternList::add(PatternList others) {
+  patterns_.insert(patterns_.end(), others.patterns_.begin(), others.patterns_.end());
+}
+
+bool PatternList::matches(std::string_view name) const {
+  return std::ranges::any_of(patterns_, [&](const Pattern& each) { return each.search(name); });
+}
+
+std::vector<std::string> PatternList::texts() const {
+  std::vector<std::string> result;
+  result.reserve(patterns_.size());
+  for (const Pattern& each : patterns_) result.push_back(each.text());
+  return result;
+}
+
+}  // namespace cupel

@@ -1,0 +1,160 @@
+#include "cupel/core/tensor_view.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace cupel {
+namespace {
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+std::vector<int> counting(int n) {
+  std::vector<int> values(static_cast<std::size_t>(n));
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+/// A view over ints whose first element is `first`.
+TensorView strided(const int* first, const Shape& shape, const Shape& strides) {
+  return {first, DType::I32, shape, strides};
+}
+
+std::vector<int> copied(const TensorView& view) {
+  std::vector<int> out(static_cast<std::size_t>(view.elements()), -1);
+  view.copy_to(reinterpret_cast<std::byte*>(out.data()));
+  return out;
+}
+
+/// The plain loop over all indices that copy_to must agree with.
+std::vector<int> walked(const int* data, const Shape& shape, const Shape& strides,
+                        std::size_t axis = 0) {
+  if (axis == shape.rank()) return {*data};
+  std::vector<int> out;
+  for (std::int64_t i = 0; i < shape[axis]; ++i) {
+    const auto inner = walked(data + i * strides[axis], shape, strides, axis + 1);
+    out.insert(out.end(), inner.begin(), inner.end());
+  }
+  return out;
+}
+
+TEST(TensorView, row_major_values_are_copied_as_they_lie) {
+  const auto values = counting(6);
+  EXPECT_EQ(copied(TensorView(values.data(), {2, 3})), values);
+  EXPECT_EQ(copied(TensorView(values.data() + 4, {})), std::vector<int>{4});
+}
+
+TEST(TensorView, a_transposed_matrix_is_copied_in_row_major_order) {
+  const auto values = counting(6);
+  EXPECT_EQ(copied(strided(values.data(), {3, 2}, {1, 3})), (std::vector<int>{0, 3, 1, 4, 2, 5}));
+}
+
+TEST(TensorView, a_stride_of_zero_repeats) {
+  const auto values = counting(3);
+  EXPECT_EQ(copied(strided(values.data(), {2, 3}, {0, 1})), (std::vector<int>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(copied(strided(values.data(), {3, 2}, {1, 0})), (std::vector<int>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(copied(strided(values.data() + 2, {2, 2}, {0, 0})), (std::vector<int>{2, 2, 2, 2}));
+}
+
+TEST(TensorView, a_negative_stride_goes_backwards) {
+  const auto values = counting(6);
+  EXPECT_EQ(copied(strided(values.data() + 5, {6}, {-1})), (std::vector<int>{5, 4, 3, 2, 1, 0}));
+  EXPECT_EQ(copied(strided(values.data() + 3, {2, 3}, {-3, 1})),
+            (std::vector<int>{3, 4, 5, 0, 1, 2}));
+}
+
+TEST(TensorView, every_order_of_three_axes_agrees_with_the_plain_loop) {
+  const auto values = counting(200);
+  const Shape shape = {2, 3, 4};
+  for (const std::int64_t a : {-24, -1, 0, 1, 4, 12, 30})
+    for (const std::int64_t b : {-4, -2, 0, 1, 2, 4, 8})
+      for (const std::int64_t c : {-6, -1, 0, 1, 2, 6}) {
+        const int* first = values.data() + 100;
+        ASSERT_EQ(copied(strided(first, shape, {a, b, c})), walked(first, shape, {a, b, c}))
+            << a << ' ' << b << ' ' << c;
+      }
+}
+
+TEST(TensorView, every_element_size_is_gathered) {
+  const std::vector<double> f64 = {1, 2, 3, 4};
+  std::vector<double> out(2);
+  TensorView(f64.data(), DType::F64, {2}, {2}).copy_to(reinterpret_cast<std::byte*>(out.data()));
+  EXPECT_EQ(out, (std::vector<double>{1, 3}));
+  const std::string bytes = "abcdefgh";
+  std::string chars(4, ' ');
+  TensorView(bytes.data(), DType::U8, {4}, {2}).copy_to(reinterpret_cast<std::byte*>(chars.data()));
+  EXPECT_EQ(chars, "aceg");
+  TensorView(bytes.data(), DType::F16, {2}, {2})
+      .copy_to(reinterpret_cast<std::byte*>(chars.data()));
+  EXPECT_EQ(chars, "abef");
+}
+
+TEST(TensorView, an_empty_view_copies_nothing) {
+  TensorView(nullptr, DType::F32, {0, 3}, {3, 1}).copy_to(nullptr);
+  EXPECT_EQ(TensorView(nullptr, DType::F32, {0, 3}).defect(), nullptr);
+}
+
+TEST(TensorView, thirty_two_axes_are_walked) {
+  const auto values = counting(4);
+  std::vector<int> extents(32, 1);
+  std::vector<int> strides(32, 77);
+  extents[3] = extents[31] = 2;
+  strides[3] = 1;
+  strides[31] = 2;
+  EXPECT_EQ(copied(strided(values.data(), extents, strides)), (std::vector<int>{0, 2, 1, 3}));
+}
+
+TEST(TensorView, contiguity_ignores_axes_of_extent_one) {
+  const auto values = counting(6);
+  EXPECT_TRUE(TensorView(values.data(), {2, 3}).is_contiguous());
+  EXPECT_TRUE(strided(values.data(), {2, 3}, {3, 1}).is_contiguous());
+  EXPECT_TRUE(strided(values.data(), {2, 1, 3}, {3, 99, 1}).is_contiguous());
+  EXPECT_TRUE(strided(values.data(), {1}, {0}).is_contiguous());
+  EXPECT_TRUE(strided(values.data(), {0, 3}, {1, 7}).is_contiguous());
+  EXPECT_FALSE(strided(values.data(), {3, 2}, {1, 3}).is_contiguous());
+  EXPECT_FALSE(strided(values.data(), {3}, {2}).is_contiguous());
+  EXPECT_FALSE(strided(values.data(), {2, 3}, {kHuge, kHuge}).is_contiguous());
+}
+
+struct Refusal {
+  const char* why;
+  TensorView view;
+};
+
+TEST(TensorView, what_cannot_be_saved_says_why) {
+  const float value = 0;
+  const std::string text;
+  const std::vector<int> long_list(33, 1);
+  const Refusal refusals[] = {
+      {"the dtype is unknown", {&value, static_cast<DType>(14), {1}}},
+      {"the shape has more than 32 extents", {&value, long_list}},
+      {"an extent is negative", {&value, {0, -1}}},
+      {"the size overflows", {&value, {kHuge, kHuge}}},
+      {"the size overflows", {&value, {kHuge / 2}}},
+      {"the strides do not have the rank of the shape", {&value, DType::F32, {1, 1}, {1}}},
+      {"the strides do not have the rank of the shape", {&value, DType::F32, {1}, long_list}},
+      {"the shape is not empty and there are no data", {nullptr, DType::F32, {1}}},
+      {"the shape is not empty and there are no data", {nullptr, DType::F32, {}}},
+      {"the strides overflow", {&value, DType::F32, {3}, {kHuge / 2}}},
+      {"the strides overflow", {&value, DType::F32, {2}, {std::numeric_limits<int64_t>::min()}}},
+      {"strings cannot have strides", {&text, DType::Utf8, {2}, {2}}},
+  };
+  for (const auto& [why, view] : refusals) EXPECT_STREQ(view.defect(), why);
+}
+
+TEST(TensorView, what_can_be_saved_has_no_defect) {
+  const float value = 0;
+  const std::string text;
+  EXPECT_EQ(TensorView(&value, {}).defect(), nullptr);
+  EXPECT_EQ(TensorView(&value, {1, 1}).defect(), nullptr);
+  EXPECT_EQ(TensorView(&text, {1}).defect(), nullptr);
+  EXPECT_EQ(TensorView(&value, DType::F32, {100, 100}, {0, 0}).defect(), nullptr);
+  EXPECT_EQ(TensorView(nullptr, DType::F32, {0, kHuge}).defect(), nullptr);
+}
+
+}  // namespace
+}  // namespace cupel
