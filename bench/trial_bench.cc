@@ -1,0 +1,198 @@
+// Opening, following and asking a run, against reading the same bytes and nothing else. The run is
+// a local one with 1000 or 50 tensors a step, three reductions and counts; CUPEL_BENCH_ROWS sets
+// its rows.
+//
+//   CUPEL_BENCH_ROWS=10000000 trial_bench --benchmark_repetitions=9
+
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cupel/core/aligned_buffer.h"
+#include "cupel/format/collections_file.h"
+#include "cupel/format/index_writer.h"
+#include "cupel/format/layout.h"
+#include "cupel/store/local_store.h"
+#include "cupel/trial/trial.h"
+
+namespace cupel {
+namespace {
+
+constexpr std::int64_t kRowsPerSegment = 400'000;
+
+std::int64_t wanted_rows() {
+  const char* text = std::getenv("CUPEL_BENCH_ROWS");
+  return text == nullptr ? 1'000'000 : std::atoll(text);
+}
+
+/// A run whose steps all hold the same tensors; removed at the end.
+class BenchRun {
+ public:
+  explicit BenchRun(std::int64_t tensors)
+      : directory_((std::filesystem::temp_directory_path() /
+                    ("cupel-trial-bench-" + std::to_string(made++)))
+                       .string()),
+        shape_{64, 64} {
+    std::filesystem::remove_all(directory_);
+    store_ = std::make_shared<LocalStore>(directory_);
+    store_->put(collections_key("worker_0"),
+                encode_collections_file({1, "cafe", "worker_0", 0, {}}));
+    for (std::int64_t i = 0; i < tensors; ++i) {
+      std::string number = std::to_string(i);
+      number.insert(0, 4 - std::min<std::size_t>(number.size(), 4), '0');
+      names_.push_back("gradient/layer_" + number + "/weight");
+    }
+    for (const char* name : {"mean", "std", "abs_mean"}) columns_.add(require_reduction(name));
+  }
+  ~BenchRun() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  void write(std::int64_t rows) {
+    while (rows_ < rows) {
+      begin_segment();
+      const std::int64_t until = std::min(rows, rows_ + kRowsPerSegment);
+      while (rows_ < until) static_cast<void>(encode_step());
+      store_->put(name_.index_key(), writer_->seal(), Durability::Cached);
+    }
+  }
+  void begin_segment() {
+    name_ = {0, step_, "worker_0"};
+    writer_.emplace(SegmentIdentity{"cafe", "worker_0", 0, segment_++}, columns_);
+    size_ = 0;
+  }
+  void append_step() {
+    const std::vector<std::byte> bytes = encode_step();
+    store_->append(name_.index_key(), size_, std::vector{std::span<const std::byte>(bytes)});
+    size_ += bytes.size();
+  }
+
+  std::shared_ptr<const Store> store() const { return store_; }
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t steps() const noexcept { return step_; }
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+ private:
+  std::vector<std::byte> encode_step() {
+    std::vector<IndexRow> rows(names_.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].tensor = names_[i];
+      rows[i].elements = 4096;
+      rows[i].shape = &shape_;
+      rows[i].location = ValueLocation{i * 16384, 16384, 7};
+      rows[i].counts = ValueCounts{0, 0, 0, static_cast<std::int64_t>(i % 3)};
+      columns_.for_each([&](Reduction r) { rows[i].reductions.put(r, static_cast<double>(i)); });
+    }
+    rows_ += static_cast<std::int64_t>(rows.size());
+    const StepHeader header{step_, Mode::Train, step_, 1'700'000'000'000'000 + step_};
+    ++step_;
+    return writer_->encode_step(header, rows);
+  }
+
+  static inline int made = 0;
+  const std::string directory_;
+  const Shape shape_;
+  std::shared_ptr<LocalStore> store_;
+  std::vector<std::string> names_;
+  ReductionSet columns_;
+  SegmentName name_;
+  std::optional<IndexWriter> writer_;
+  std::uint64_t size_ = 0;
+  std::int64_t rows_ = 0, step_ = 0, segment_ = 0;
+};
+
+const BenchRun& finished_run(std::int64_t tensors) {
+  static std::map<std::int64_t, std::unique_ptr<BenchRun>> runs;
+  std::unique_ptr<BenchRun>& run = runs[tensors];
+  if (!run) {
+    run = std::make_unique<BenchRun>(tensors);
+    run->write(wanted_rows());
+  }
+  return *run;
+}
+
+std::size_t heap_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+void read_index_bytes(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  std::uint64_t bytes = 0;
+  for (auto _ : state) {
+    bytes = 0;
+    for (const ObjectInfo& info : run.store()->list(kIndexPrefix)) {
+      AlignedBuffer buffer(static_cast<std::size_t>(info.size));
+      bytes += run.store()->get_range(info.key, 0, buffer.span());
+      benchmark::DoNotOptimize(buffer.data());
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
+}
+
+void open_run(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  double heap = 0;
+  for (auto _ : state) {
+    const std::size_t before = heap_in_use();
+    const Trial trial(run.store());
+    benchmark::DoNotOptimize(trial.last_complete_step());
+    heap = static_cast<double>(heap_in_use() - before);
+  }
+  state.SetItemsProcessed(state.iterations() * run.rows());
+  // Three reductions, and of the counts the one column that is not all zeros.
+  state.counters["bytes_a_row_beside"] = heap / static_cast<double>(run.rows()) - 4 * 8;
+}
+
+void refresh_after_one_step(benchmark::State& state) {
+  BenchRun run(state.range(0));
+  run.write(kRowsPerSegment);
+  run.begin_segment();
+  run.append_step();
+  const Trial trial(run.store());
+  for (auto _ : state) {
+    state.PauseTiming();
+    run.append_step();
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(trial.refresh());
+  }
+}
+
+void ask_for_a_saved_reduction(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  Trial trial(run.store());
+  const NoRefresh pinned(trial);
+  std::vector<Tensor> tensors;
+  for (const std::string& name : run.names()) tensors.push_back(trial.tensor(name));
+  std::int64_t step = 0;
+  for (auto _ : state) {
+    for (const Tensor& tensor : tensors)
+      benchmark::DoNotOptimize(tensor.reduction_value(step, "mean", {.abs = true}));
+    step = (step + 1) % run.steps();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+BENCHMARK(read_index_bytes)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(open_run)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(refresh_after_one_step)
+    ->Arg(1000)
+    ->Arg(50)
+    ->Iterations(200)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+BENCHMARK(ask_for_a_saved_reduction)->Arg(1000)->Arg(50);
+
+}  // namespace
+}  // namespace cupel

@@ -1,0 +1,156 @@
+// One pass yields the sums of x, |x| and x^2, and from them the squared distances from the mean as
+// sum(x^2) - sum(x)^2 / n. When that difference loses more than ten bits of the sum of squares, the
+// block, which lies in the first-level cache, is gone over once more for the distances themselves.
+// Either way they are good to twelve digits.
+
+#include "block_summary.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "plain_rows.h"
+#include "row_kernels.h"
+
+namespace cupel::internal {
+namespace {
+
+constexpr double kTooMuchCancelled = 0x1p-10;
+
+/// From the sums of x and of x^2.
+BlockMoments quick_moments(double sum, double squares, double count) noexcept {
+  const double mean = sum / count;
+  return {mean, 0, squares - sum * mean};
+}
+
+/// From the sums of distances from the rounded mean, and of their squares.
+BlockMoments careful_moments(double mean, const Lanes& distances, const Lanes& squares,
+                             double count) noexcept {
+  const double sum = tree_sum(distances);
+  return {mean, sum / count, std::max(tree_sum(squares) - sum * sum / count, 0.0)};
+}
+
+BlockMoments in_plain_unit(const BlockMoments& moments, double scale) noexcept {
+  return {moments.mean / scale, moments.mean_rest / scale, moments.distances / scale / scale};
+}
+
+template <class T>
+bool is_zero(T x) noexcept {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  return std::bit_cast<Bits>(x) << 1U == 0;  // also where the program flushes subnormals to zero
+}
+
+template <class T>
+std::int64_t count_zeros(const T* data, std::size_t count) noexcept {
+  const std::size_t rows = count / kLanes;
+  return count_row_zeros(data, rows) +
+         std::count_if(data + rows * kLanes, data + count, is_zero<T>);
+}
+
+template <class T>
+ValueCounts count_specials(const T* data, std::size_t count) noexcept {
+  const std::size_t rows = count / kLanes;
+  ValueCounts counts = count_row_specials(data, rows);
+  for (std::size_t i = rows * kLanes; i < count; ++i) {
+    counts.nan += static_cast<int>(std::isnan(data[i]));
+    counts.pos_inf += static_cast<int>(data[i] == std::numeric_limits<T>::infinity());
+    counts.neg_inf += static_cast<int>(data[i] == -std::numeric_limits<T>::infinity());
+  }
+  return counts;
+}
+
+/// Sums and extremes of a block.
+template <class T>
+Range<double> sum_block(const T* data, std::size_t count, double scale, LaneSums& sums) noexcept {
+  const std::size_t rows = count / kLanes;
+  Range<T> range;
+  sum_rows(data, rows, scale, sums, range);
+  for (std::size_t i = rows * kLanes; i < count; ++i) {
+    add_element(sums, i % kLanes, static_cast<double>(data[i]) * scale);
+    range.widen(data[i]);
+  }
+  return {static_cast<double>(range.min), static_cast<double>(range.max),
+          static_cast<double>(range.abs_min)};
+}
+
+template <class T>
+LaneDistances distances_from(double mean, double abs_mean, const T* data, std::size_t count,
+                             double scale) noexcept {
+  const std::size_t rows = count / kLanes;
+  LaneDistances distances;
+  sum_row_distances(data, rows, scale, mean, abs_mean, distances);
+  for (std::size_t i = rows * kLanes; i < count; ++i)
+    add_element(distances, i % kLanes, static_cast<double>(data[i]) * scale, mean, abs_mean);
+  return distances;
+}
+
+/// The unit whose squares neither overflow, even 2^60 of them, nor vanish beside the largest.
+BlockSummary::Unit unit_for(double abs_max) noexcept {
+  if (abs_max > 0x1p480) return BlockSummary::kLarge;
+  if (abs_max < 0x1p-450 && abs_max > 0) return BlockSummary::kSmall;
+  return BlockSummary::kPlain;
+}
+
+double scale_of(BlockSummary::Unit unit) noexcept {
+  return unit == BlockSummary::kPlain ? 1 : unit == BlockSummary::kLarge ? 0x1p-600 : 0x1p600;
+}
+
+template <class T>
+BlockSummary summarise(const T* data, std::size_t count) noexcept {
+  const auto elements = static_cast<std::int64_t>(count);
+  LaneSums sums;
+  const Range<double> range = sum_block(data, count, 1, sums);
+  double magnitudes = tree_sum(sums.magnitudes);
+  ValueCounts counts;
+  if (!std::isfinite(magnitudes)) counts = count_specials(data, count);
+  if (counts.nan > 0 || range.abs_min == 0) counts.zero = count_zeros(data, count);
+  if (counts.nan + counts.pos_inf + counts.neg_inf > 0)
+    return {.elements = elements, .counts = counts, .range = range};
+
+  const BlockSummary::Unit unit = unit_for(range.abs_max());
+  const double scale = scale_of(unit);
+  if (unit != BlockSummary::kPlain) {
+    sum_block(data, count, scale, sums);
+    magnitudes = tree_sum(sums.magnitudes);
+  }
+  const auto n = static_cast<double>(count);
+  const double sum = tree_sum(sums.values);
+  const double squares = tree_sum(sums.squares);
+  BlockMoments moments = quick_moments(sum, squares, n);
+  BlockMoments abs_moments = quick_moments(magnitudes, squares, n);
+  const bool constant = range.min == range.max;
+  const bool abs_constant = range.abs_min == range.abs_max();
+  const double least = kTooMuchCancelled * squares;
+  if ((!constant && moments.distances < least) ||
+      (!abs_constant && abs_moments.distances < least)) {
+    const LaneDistances careful =
+        distances_from(moments.mean, abs_moments.mean, data, count, scale);
+    moments = careful_moments(moments.mean, careful.values, careful.squares, n);
+    abs_moments = careful_moments(abs_moments.mean, careful.abs_values, careful.abs_squares, n);
+  }
+  if (constant) moments = {range.min * scale, 0, 0};
+  if (abs_constant) abs_moments = {range.abs_min * scale, 0, 0};
+  return {.elements = elements,
+          .counts = counts,
+          .range = range,
+          .unit = unit,
+          .sum = sum,
+          .magnitudes = magnitudes,
+          .squares = squares,
+          .moments = in_plain_unit(moments, scale),
+          .abs_moments = in_plain_unit(abs_moments, scale)};
+}
+
+}  // namespace
+
+BlockSummary summarise_block(const float* data, std::size_t count) noexcept {
+  return summarise(data, count);
+}
+
+BlockSummary summarise_block(const double* data, std::size_t count) noexcept {
+  return summarise(data, count);
+}
+
+}  // namespace cupel::internal

@@ -1,0 +1,56 @@
+#include <cmath>
+#include <optional>
+
+#include "blocks.h"
+#include "cupel/stats/statistics.h"
+#include "median.h"
+#include "pieces.h"
+#include "product.h"
+
+namespace cupel {
+namespace {
+
+double product_of(const TensorView& view) noexcept {
+  internal::Product product;
+  internal::for_each_piece(view, [&](const void* data, std::size_t count) {
+    internal::for_each_block(
+        view.dtype(), data, count,
+        [&product](const auto* block, std::size_t n) { product.multiply(block, n); });
+  });
+  return product.value();
+}
+
+double median_of(const TensorView& view, bool magnitudes, const Statistics& known) {
+  // Empty, with NaNs, or all equal: then there is nothing to look for.
+  const double min = magnitudes ? known.abs_min : known.min;
+  const double max = magnitudes ? known.abs_max : known.max;
+  if (std::isnan(min) || min == max) return min;
+  return internal::median(view, magnitudes);
+}
+
+}  // namespace
+
+ReductionValues compute_reductions(const TensorView& view, ReductionSet wanted,
+                                   const Statistics* known) {
+  std::optional<Statistics> computed;
+  const auto statistics = [&]() -> const Statistics& {
+    if (known != nullptr) return *known;
+    if (!computed) computed = compute_statistics(view);
+    return *computed;
+  };
+  std::optional<double> product;
+  ReductionValues values;
+  wanted.for_each([&](Reduction reduction) {
+    if (reduction.op == ReductionOp::Prod) {
+      if (!product) product = product_of(view);
+      values.put(reduction, reduction.abs ? std::abs(*product) : *product);
+    } else if (reduction.op == ReductionOp::Median) {
+      values.put(reduction, median_of(view, reduction.abs, statistics()));
+    } else {
+      values.put(reduction, statistics().get(reduction));
+    }
+  });
+  return values;
+}
+
+}  // namespace cupel
