@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cupel/store/store.h"
+
+namespace cupel {
+
+/// How a LocalStore watches for changes: by the system's notifications where it can, or by looking.
+enum class WatchMethod { Notify, Poll };
+
+/// A Store in a directory of the local file system; keys are paths below it.
+///
+/// put() writes a temporary file beside the target and renames it; append() writes with O_APPEND.
+/// The directory is created by the first write; reading an absent one finds no objects. Names
+/// ending in ".tmp", and whatever is no regular file, are not objects. Symbolic links below the
+/// root are never followed; the root itself may be one. An object that is removed and appended to
+/// anew within one tick of the file system's clock (some milliseconds) may keep its identity.
+class LocalStore final : public Store {
+ public:
+  /// `root` may begin with "~/"; a relative one is below the directory that is current now. Throws
+  /// UsageError if it is empty or holds a NUL.
+  explicit LocalStore(std::string root, WatchMethod watch_method = WatchMethod::Notify);
+  ~LocalStore() override;
+
+  std::string location() const override;
+  void put(std::string_view key, std::span<const std::byte> bytes,
+           Durability durability = Durability::Durable) override;
+  bool can_append() const noexcept override { return true; }
+  void append(std::string_view key, std::uint64_t expected_size,
+              std::span<const std::span<const std::byte>> pieces) override;
+  void sync(std::string_view key) override;
+  std::optional<std::vector<std::byte>> get(std::string_view key,
+                                            std::uint64_t at_most = 64U << 20U) const override;
+  std::size_t get_range(std::string_view key, std::uint64_t offset,
+                        std::span<std::byte> out) const override;
+  std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after = {}) const override;
+  std::optional<ObjectInfo> stat(std::string_view key) const override;
+  void remove(std::string_view key) override;
+  std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
+
+ private:
+  std::string location_;
+  std::string root_;  // absolute
+  WatchMethod watch_method_;
+};
+
+/// Holds an exclusive lock on a file of a local directory; it dies with the process that holds it.
+class DirectoryLock {
+ public:
+  /// Locks `<directory>/<name>`, creating both; nothing if another process or object holds the
+  /// lock. Throws StoreError when the file cannot be made.
+  static std::unique_ptr<DirectoryLock> try_acquire(const std::string& directory,
+                                                    std::string_view name);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  explicit DirectoryLock(int descriptor) noexcept : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace cupel

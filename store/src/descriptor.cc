@@ -1,0 +1,65 @@
+#include "descriptor.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+#include <system_error>
+
+#include "cupel/core/error.h"
+
+namespace cupel::internal {
+namespace {
+
+constexpr int kAlways = O_CLOEXEC | O_NONBLOCK;
+constexpr unsigned kPermissions = 0666;  // less the umask
+
+/// What may be gone when the same call is made again: full disks, exhausted tables, flaky media.
+bool may_pass(int error) noexcept {
+  switch (error) {
+    case EINTR:
+    case EAGAIN:
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case EBUSY:
+    case ESTALE:
+    case ETIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() { close(); }
+
+bool Descriptor::close() noexcept {
+  // Linux has closed the descriptor even when a signal came in between.
+  return number_ < 0 || ::close(std::exchange(number_, -1)) == 0 || errno == EINTR;
+}
+
+Descriptor open_path(const char* path, int flags) noexcept {
+  return Descriptor(uninterrupted([=] { return ::open(path, flags | kAlways, kPermissions); }));
+}
+
+Descriptor open_at(const Descriptor& directory, const char* name, int flags) noexcept {
+  return Descriptor(uninterrupted(
+      [&] { return ::openat(directory.get(), name, flags | kAlways, kPermissions); }));
+}
+
+bool means_absent(int error) noexcept {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENXIO ||
+         error == ENAMETOOLONG;
+}
+
+void fail(std::string_view key, std::string_view doing, int error) {
+  throw StoreError(std::string(key), may_pass(error),
+                   "cannot " + std::string(doing) + ": " + std::system_category().message(error));
+}
+
+}  // namespace cupel::internal

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace cupel::internal {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  int get() const noexcept { return number_; }
+  int release() noexcept { return std::exchange(number_, -1); }
+  /// Closes and tells how it went: some file systems report a failed write only here.
+  bool close() noexcept;
+
+ private:
+  int number_ = -1;
+};
+
+/// Repeats a system call that a signal interrupted; errno is the call's.
+template <class Call>
+auto uninterrupted(const Call& call) noexcept {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// open(2) and openat(2), close-on-exec and not waiting for the other end of a pipe; on failure an
+/// empty descriptor and errno.
+Descriptor open_path(const char* path, int flags) noexcept;
+Descriptor open_at(const Descriptor& directory, const char* name, int flags) noexcept;
+
+/// Whether errno says that there is no such object: nothing there, or something that is not
+/// followed.
+bool means_absent(int error) noexcept;
+
+/// Throws the StoreError for a failed system call: "cannot <doing>: <what errno means>".
+[[noreturn]] void fail(std::string_view key, std::string_view doing, int error);
+
+}  // namespace cupel::internal

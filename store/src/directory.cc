@@ -1,0 +1,214 @@
+#include "directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace cupel::internal {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
+constexpr mode_t kPermissions = 0777;  // less the umask
+
+bool sync(const Descriptor& directory) noexcept {
+  return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
+}
+
+/// Calls `step(directory, name)` for each part of a directory path, with the directory it is in;
+/// the answer is the directory for the next part.
+template <class Step>
+Descriptor descend(Descriptor directory, std::string_view path, const Step& step) {
+  while (directory && !path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string name(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+    directory = step(directory, name.c_str());
+  }
+  return directory;
+}
+
+Descriptor open_below(const Descriptor& directory, const char* name) noexcept {
+  return open_at(directory, name, kDirectory | O_NOFOLLOW);
+}
+
+struct CloseListing {
+  void operator()(DIR* listing) const noexcept { ::closedir(listing); }
+};
+using Listing = std::unique_ptr<DIR, CloseListing>;
+
+/// Walks below one prefix, leaving out whole directories that hold nothing of interest.
+class Lister {
+ public:
+  Lister(std::string_view prefix, std::string_view after) : prefix_(prefix), after_(after) {}
+
+  /// Lists a directory whose objects' keys begin with `above` ("" or "a/b/").
+  void list(Descriptor directory, const std::string& above) {
+    const int number = directory.get();
+    const Listing listing(::fdopendir(number));
+    if (!listing) fail(above, "list the directory", errno);
+    static_cast<void>(directory.release());  // the listing closes it
+    const Borrowed borrowed(number);
+    for (;;) {
+      errno = 0;
+      const dirent* const entry = ::readdir(listing.get());
+      if (entry == nullptr) break;
+      visit(borrowed.descriptor, *entry, above + entry->d_name);
+    }
+    // A directory that is removed while it is read may end in ENOENT.
+    if (errno != 0 && !means_absent(errno)) fail(above, "list the directory", errno);
+  }
+
+  std::vector<ObjectInfo> sorted() && {
+    std::ranges::sort(found_, {}, &ObjectInfo::key);
+    return std::move(found_);
+  }
+
+ private:
+  struct Borrowed {
+    explicit Borrowed(int number) : descriptor(number) {}
+    ~Borrowed() { static_cast<void>(descriptor.release()); }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    Descriptor descriptor;
+  };
+
+  bool may_hold(const std::string& directory) const noexcept {
+    return directory.starts_with(prefix_) && (directory > after_ || after_.starts_with(directory));
+  }
+
+  void visit(const Descriptor& directory, const dirent& entry, const std::string& key) {
+    if (entry.d_type == DT_DIR || entry.d_type == DT_UNKNOWN) {
+      if (key_defect(key + "/x") == nullptr && may_hold(key + "/"))
+        descend_into(directory, entry, key);
+      if (entry.d_type == DT_DIR) return;
+    }
+    if (entry.d_type != DT_REG && entry.d_type != DT_UNKNOWN) return;
+    if (!key.starts_with(prefix_) || key <= after_ || key_defect(key) != nullptr) return;
+    auto info = look_at(directory, entry.d_name, key);
+    if (info)
+      found_.push_back(*std::move(info));
+    else if (!means_absent(errno))
+      fail(key, "look at the file", errno);
+  }
+
+  void descend_into(const Descriptor& directory, const dirent& entry, const std::string& key) {
+    Descriptor below = open_below(directory, entry.d_name);
+    if (below)
+      list(std::move(below), key + "/");
+    else if (!means_absent(errno))
+      fail(key, "open the directory", errno);
+  }
+
+  std::string_view prefix_;
+  std::string_view after_;
+  std::vector<ObjectInfo> found_;
+};
+
+}  // namespace
+
+KeyParts split_key(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos) return {{}, std::string(key)};
+  return {key.substr(0, slash), std::string(key.substr(slash + 1))};
+}
+
+bool make_directories(const std::string& path, Missing missing) {
+  if (::mkdir(path.c_str(), kPermissions) != 0) {
+    if (errno == EEXIST) return true;
+    const std::size_t slash = path.rfind('/');
+    if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
+    if (!make_directories(path.substr(0, slash), missing)) return false;
+    if (::mkdir(path.c_str(), kPermissions) != 0) return errno == EEXIST;
+  }
+  if (missing != Missing::MakeDurable) return true;
+  const Descriptor above = open_path(path.substr(0, path.rfind('/') + 1).c_str(), kDirectory);
+  return above && sync(above);
+}
+
+Descriptor open_directory(const std::string& root, std::string_view directory, Missing missing) {
+  Descriptor top = open_path(root.c_str(), kDirectory);
+  if (missing == Missing::Fail) return descend(std::move(top), directory, open_below);
+  if (!top && errno == ENOENT && make_directories(root, missing))
+    top = open_path(root.c_str(), kDirectory);
+  return descend(std::move(top), directory, [&](const Descriptor& above, const char* name) {
+    Descriptor below = open_below(above, name);
+    if (below || errno != ENOENT) return below;
+    if (::mkdirat(above.get(), name, kPermissions) != 0) {
+      if (errno != EEXIST) return Descriptor();
+    } else if (missing == Missing::MakeDurable && !sync(above)) {
+      return Descriptor();
+    }
+    return open_below(above, name);
+  });
+}
+
+bool sync_directories(const std::string& root, std::string_view directory) {
+  const Descriptor last = descend(open_path(root.c_str(), kDirectory), directory,
+                                  [](const Descriptor& above, const char* name) {
+                                    return sync(above) ? open_below(above, name) : Descriptor();
+                                  });
+  return last && sync(last);
+}
+
+std::optional<ObjectInfo> look_at(const Descriptor& directory, const char* name,
+                                  std::string_view key) {
+  struct statx facts = {};
+  constexpr unsigned kWanted = STATX_TYPE | STATX_SIZE | STATX_INO | STATX_BTIME;
+  if (::statx(directory.get(), name, AT_SYMLINK_NOFOLLOW, kWanted, &facts) != 0)
+    return std::nullopt;
+  if (!S_ISREG(facts.stx_mode)) {
+    errno = ENOENT;
+    return std::nullopt;
+  }
+  // The time of birth tells a file from a later one that was given the same inode number, and put()
+  // has successors born later. Appending moves the other times, so they are of no use here.
+  const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
+  std::array<char, 96> identity{};
+  std::snprintf(identity.data(), identity.size(), "%x:%x:%llx:%llx.%x", facts.stx_dev_major,
+                facts.stx_dev_minor, static_cast<unsigned long long>(facts.stx_ino),
+                static_cast<unsigned long long>(has_birth ? facts.stx_btime.tv_sec : 0),
+                has_birth ? facts.stx_btime.tv_nsec : 0U);
+  return ObjectInfo{std::string(key), facts.stx_size, identity.data()};
+}
+
+void await_later_birth(const Descriptor& directory, const char* name) {
+  struct statx facts = {};
+  if (::statx(directory.get(), name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &facts) != 0) return;
+  if ((facts.stx_mask & STATX_BTIME) == 0) return;
+  const auto birth =
+      std::pair(std::int64_t{facts.stx_btime.tv_sec}, std::int64_t{facts.stx_btime.tv_nsec});
+  constexpr int kMostTries = 20;  // a clock that was set back does not hold us up
+  for (int i = 0; i < kMostTries; ++i) {
+    timespec tick = {};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &tick);
+    if (std::pair(std::int64_t{tick.tv_sec}, std::int64_t{tick.tv_nsec}) > birth) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::vector<ObjectInfo> list_objects(const std::string& root, std::string_view prefix,
+                                     std::string_view after) {
+  const std::size_t slash = prefix.rfind('/');
+  const std::string_view directory =
+      slash == std::string_view::npos ? std::string_view() : prefix.substr(0, slash);
+  Descriptor start = open_directory(root, directory);
+  if (!start) {
+    if (means_absent(errno)) return {};
+    fail(prefix, "open the directory", errno);
+  }
+  Lister lister(prefix, after);
+  lister.list(std::move(start), directory.empty() ? "" : std::string(directory) + "/");
+  return std::move(lister).sorted();
+}
+
+}  // namespace cupel::internal

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/store/store.h"
+#include "descriptor.h"
+
+namespace cupel::internal {
+
+/// A key cut at its last '/': "a/b/c" is "a/b" and "c".
+struct KeyParts {
+  std::string_view directory;
+  std::string name;
+};
+KeyParts split_key(std::string_view key);
+
+/// Whether missing directories are made, and whether their names are made durable at once.
+enum class Missing { Fail, Make, MakeDurable };
+
+/// Makes a directory and those above it; on failure false and errno.
+bool make_directories(const std::string& path, Missing missing);
+
+/// Opens `directory`, a key's directory part, below `root`; no link below the root is followed. On
+/// failure an empty descriptor and errno.
+Descriptor open_directory(const std::string& root, std::string_view directory,
+                          Missing missing = Missing::Fail);
+
+/// Fsyncs the root and every directory from there to `directory`; on failure false and errno.
+bool sync_directories(const std::string& root, std::string_view directory);
+
+/// What there is to know of an object; nothing, and errno, if `name` is absent or no regular file.
+std::optional<ObjectInfo> look_at(const Descriptor& directory, const char* name,
+                                  std::string_view key);
+
+/// Returns when a file made from now on is born later than the file `name` was, at most some 20 ms
+/// later. The clock of the file system moves in ticks of some milliseconds.
+void await_later_birth(const Descriptor& directory, const char* name);
+
+/// Store::list in a directory.
+std::vector<ObjectInfo> list_objects(const std::string& root, std::string_view prefix,
+                                     std::string_view after);
+
+/// Whether a name in a directory is that of a file still being written.
+inline bool is_temporary(std::string_view name) noexcept { return name.ends_with(".tmp"); }
+
+}  // namespace cupel::internal

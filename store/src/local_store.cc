@@ -1,0 +1,289 @@
+#include "cupel/store/local_store.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "descriptor.h"
+#include "directory.h"
+#include "local_watch.h"
+
+namespace cupel {
+namespace {
+
+using internal::Descriptor;
+using internal::fail;
+using internal::Missing;
+using internal::open_at;
+using internal::uninterrupted;
+
+constexpr std::size_t kMostAtOnce = 1U << 30U;  // Linux moves less than 2 GiB per call
+
+std::string expanded(std::string root) {
+  if (root.empty()) throw UsageError("The directory of a store must have a name");
+  if (std::ranges::find(root, '\0') != root.end())
+    throw UsageError("The directory of a store must not hold a NUL");
+  if (root.starts_with("~/")) {
+    const char* const home = std::getenv("HOME");
+    if (home == nullptr || *home == '\0')
+      throw UsageError("The directory of a store begins with ~ and HOME is not set: " + root);
+    root.replace(0, 1, home);
+  }
+  while (root.size() > 1 && root.ends_with('/')) root.pop_back();
+  return root;
+}
+
+/// "a.arrow.<process>.<counter>.tmp": no two writers use one name, also not after a fork or on two
+/// hosts.
+std::string temporary_name(const std::string& name) {
+  static const std::uint32_t host = std::random_device()();
+  static std::atomic<std::uint32_t> counter = 0;
+  std::array<char, 48> unique{};
+  std::snprintf(unique.data(), unique.size(), ".%08x-%x.%x.tmp", host,
+                static_cast<unsigned>(::getpid()), counter++);
+  return name + unique.data();
+}
+
+/// Removes a file in a directory unless it was renamed.
+class TemporaryFile {
+ public:
+  TemporaryFile(const Descriptor& directory, std::string name)
+      : directory_(directory), name_(std::move(name)) {}
+  ~TemporaryFile() {
+    if (!renamed_) ::unlinkat(directory_.get(), name_.c_str(), 0);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const char* name() const noexcept { return name_.c_str(); }
+  bool rename_to(const std::string& name) noexcept {
+    renamed_ = ::renameat(directory_.get(), name_.c_str(), directory_.get(), name.c_str()) == 0;
+    return renamed_;
+  }
+
+ private:
+  const Descriptor& directory_;
+  std::string name_;
+  bool renamed_ = false;
+};
+
+/// What is left of the pieces while a file takes them in parts of its own choice.
+class Pieces {
+ public:
+  explicit Pieces(std::span<const std::span<const std::byte>> pieces) : pieces_(pieces) {
+    settle();
+  }
+
+  bool empty() const noexcept { return pieces_.empty(); }
+
+  /// Writes as much as one call takes; false and errno when it fails.
+  bool write_some(const Descriptor& file) {
+    std::array<iovec, IOV_MAX> batch{};
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    for (; count < std::min(batch.size(), pieces_.size()) && bytes < kMostAtOnce; ++count) {
+      const auto piece = count == 0 ? pieces_[0].subspan(offset_) : pieces_[count];
+      const std::size_t size = std::min(piece.size(), kMostAtOnce - bytes);
+      batch[count] = {const_cast<std::byte*>(piece.data()), size};
+      bytes += size;
+    }
+    const ssize_t written =
+        uninterrupted([&] { return ::writev(file.get(), batch.data(), static_cast<int>(count)); });
+    if (written > 0) {
+      offset_ += static_cast<std::size_t>(written);
+      settle();
+    } else if (written == 0) {
+      errno = EIO;
+    }
+    return written > 0;
+  }
+
+ private:
+  /// Moves on to the first piece with something left.
+  void settle() noexcept {
+    while (!pieces_.empty() && offset_ >= pieces_[0].size()) {
+      offset_ -= pieces_[0].size();
+      pieces_ = pieces_.subspan(1);
+    }
+  }
+
+  std::span<const std::span<const std::byte>> pieces_;
+  std::size_t offset_ = 0;  // into the first piece
+};
+
+bool write_all(const Descriptor& file, Pieces pieces) {
+  while (!pieces.empty())
+    if (!pieces.write_some(file)) return false;
+  return true;
+}
+
+bool flush(const Descriptor& file) noexcept {
+  return uninterrupted([&] { return ::fdatasync(file.get()); }) == 0;
+}
+
+/// The size of a regular file; nothing, and errno, for anything else.
+std::optional<std::uint64_t> file_size(const Descriptor& file) noexcept {
+  struct stat facts = {};
+  if (::fstat(file.get(), &facts) != 0) return std::nullopt;
+  if (S_ISREG(facts.st_mode)) return static_cast<std::uint64_t>(facts.st_size);
+  errno = ENOENT;
+  return std::nullopt;
+}
+
+std::size_t read_at(const Descriptor& file, std::uint64_t offset, std::span<std::byte> out,
+                    std::string_view key) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(file.get(), out.data() + done, std::min(out.size() - done, kMostAtOnce),
+                     static_cast<off_t>(offset + done));
+    });
+    if (got < 0) fail(key, "read the file", errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+struct OpenFile {
+  Descriptor file;
+  std::uint64_t size;
+};
+
+/// Opens an object to read or write what is there; nothing if there is none.
+std::optional<OpenFile> open_object(const std::string& root, std::string_view key, int flags) {
+  check_key(key);
+  const auto [directory, name] = internal::split_key(key);
+  if (const Descriptor parent = internal::open_directory(root, directory)) {
+    if (Descriptor file = open_at(parent, name.c_str(), flags | O_NOFOLLOW))
+      if (const auto size = file_size(file)) return OpenFile{std::move(file), *size};
+  }
+  if (internal::means_absent(errno) || errno == EISDIR) return std::nullopt;
+  fail(key, "open the file", errno);
+}
+
+OpenFile require_object(const std::string& root, std::string_view key, int flags) {
+  auto object = open_object(root, key, flags);
+  if (!object) throw StoreError(std::string(key), false, "there is no such object");
+  return *std::move(object);
+}
+
+}  // namespace
+
+LocalStore::LocalStore(std::string root, WatchMethod watch_method)
+    : location_(expanded(std::move(root))),
+      root_(std::filesystem::absolute(location_).string()),
+      watch_method_(watch_method) {}
+
+LocalStore::~LocalStore() = default;
+
+std::string LocalStore::location() const { return location_; }
+
+void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
+                     Durability durability) {
+  check_key(key);
+  const bool durable = durability == Durability::Durable;
+  const auto [directory, name] = internal::split_key(key);
+  const Descriptor parent =
+      internal::open_directory(root_, directory, durable ? Missing::MakeDurable : Missing::Make);
+  if (!parent) fail(key, "make the directory", errno);
+  internal::await_later_birth(parent, name.c_str());
+  TemporaryFile temporary(parent, temporary_name(name));
+  Descriptor file = open_at(parent, temporary.name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  if (!file) fail(key, "make a temporary file", errno);
+  if (!write_all(file, Pieces({&bytes, 1}))) fail(key, "write the file", errno);
+  if (durable && !flush(file)) fail(key, "flush the file", errno);
+  if (!file.close()) fail(key, "write the file", errno);
+  if (!temporary.rename_to(name)) fail(key, "rename the file", errno);
+  if (durable && uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
+    fail(key, "flush the directory", errno);
+}
+
+void LocalStore::append(std::string_view key, std::uint64_t expected_size,
+                        std::span<const std::span<const std::byte>> pieces) {
+  if (expected_size == 0) {
+    check_key(key);
+    const auto directory = internal::split_key(key).directory;
+    if (!internal::open_directory(root_, directory, Missing::Make))
+      fail(key, "make the directory", errno);
+  }
+  const int create = expected_size == 0 ? O_CREAT : 0;
+  const auto [file, size] = require_object(root_, key, O_WRONLY | O_APPEND | create);
+  if (size != expected_size)
+    throw StoreError(std::string(key), false,
+                     "it is not as long as expected, nothing was appended: size " +
+                         std::to_string(size) + ", expected " + std::to_string(expected_size));
+  if (write_all(file, Pieces(pieces))) return;
+  const int error = errno;
+  const int cut = uninterrupted([&file = file, expected_size] {
+    return ::ftruncate(file.get(), static_cast<off_t>(expected_size));
+  });
+  fail(key, cut == 0 ? "append" : "append, nor cut back what was appended", error);
+}
+
+void LocalStore::sync(std::string_view key) {
+  const auto object = require_object(root_, key, O_RDONLY);
+  if (!flush(object.file)) fail(key, "flush the file", errno);
+  if (!internal::sync_directories(root_, internal::split_key(key).directory))
+    fail(key, "flush the directory", errno);
+}
+
+std::optional<std::vector<std::byte>> LocalStore::get(std::string_view key,
+                                                      std::uint64_t at_most) const {
+  const auto object = open_object(root_, key, O_RDONLY);
+  if (!object) return std::nullopt;
+  if (object->size > at_most)
+    throw StoreError(std::string(key), false,
+                     "it is larger than may be read at once: size " + std::to_string(object->size) +
+                         ", limit " + std::to_string(at_most));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(object->size));
+  bytes.resize(read_at(object->file, 0, bytes, key));
+  return bytes;
+}
+
+std::size_t LocalStore::get_range(std::string_view key, std::uint64_t offset,
+                                  std::span<std::byte> out) const {
+  const auto [file, size] = require_object(root_, key, O_RDONLY);
+  return offset < size ? read_at(file, offset, out, key) : 0;
+}
+
+std::vector<ObjectInfo> LocalStore::list(std::string_view prefix, std::string_view after) const {
+  check_prefix(prefix);
+  return internal::list_objects(root_, prefix, after);
+}
+
+std::optional<ObjectInfo> LocalStore::stat(std::string_view key) const {
+  check_key(key);
+  const auto [directory, name] = internal::split_key(key);
+  if (const Descriptor parent = internal::open_directory(root_, directory))
+    if (auto info = internal::look_at(parent, name.c_str(), key)) return info;
+  if (internal::means_absent(errno)) return std::nullopt;
+  fail(key, "look at the file", errno);
+}
+
+void LocalStore::remove(std::string_view key) {
+  check_key(key);
+  const auto [directory, name] = internal::split_key(key);
+  if (const Descriptor parent = internal::open_directory(root_, directory))
+    if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
+  if (!internal::means_absent(errno) && errno != EISDIR) fail(key, "remove the file", errno);
+}
+
+std::unique_ptr<Watch> LocalStore::watch(std::string_view prefix) const {
+  check_prefix(prefix);
+  return internal::watch_directory(root_, prefix, watch_method_);
+}
+
+}  // namespace cupel

@@ -1,0 +1,188 @@
+#include "cupel/store/memory_store.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "deadline.h"
+
+namespace cupel {
+namespace {
+
+struct Object {
+  std::vector<std::byte> bytes;
+  std::uint64_t identity = 0;
+
+  ObjectInfo info(std::string_view key) const {
+    return {std::string(key), bytes.size(), std::to_string(identity)};
+  }
+};
+
+StoreError no_such_object(std::string_view key) {
+  return {std::string(key), false, "there is no such object"};
+}
+
+}  // namespace
+
+struct MemoryStore::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, Object, std::less<>> objects;  // guarded by mutex, as are the following
+  std::uint64_t identities = 0;
+  std::uint64_t changes = 0;
+
+  Object& object(std::string_view key) {
+    const auto found = objects.find(key);
+    if (found == objects.end()) throw no_such_object(key);
+    return found->second;
+  }
+  Object& fresh(std::string_view key) {
+    Object& object = objects.insert_or_assign(std::string(key), Object{}).first->second;
+    object.identity = ++identities;
+    return object;
+  }
+  void announce() {
+    ++changes;
+    changed.notify_all();
+  }
+};
+
+namespace {
+
+/// Counts changes of the whole store: it may wake for keys that another prefix would hold.
+template <class State>
+class MemoryWatch final : public Watch {
+ public:
+  explicit MemoryWatch(std::shared_ptr<State> state)
+      : state_(std::move(state)), seen_(state_->changes) {}
+
+  bool changed() override {
+    const std::lock_guard lock(state_->mutex);
+    return take_changes();
+  }
+
+  bool wait(std::chrono::milliseconds at_most) override {
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait_until(lock, internal::deadline_after(at_most),
+                               [&] { return woken_ || seen_ != state_->changes; });
+    woken_ = false;
+    return take_changes();
+  }
+
+  void wake() override {
+    const std::lock_guard lock(state_->mutex);
+    woken_ = true;
+    state_->changed.notify_all();
+  }
+
+ private:
+  bool take_changes() noexcept { return std::exchange(seen_, state_->changes) != state_->changes; }
+
+  std::shared_ptr<State> state_;
+  std::uint64_t seen_;  // guarded by the state's mutex, as is woken_
+  bool woken_ = false;
+};
+
+}  // namespace
+
+MemoryStore::MemoryStore() : state_(std::make_shared<State>()) {}
+MemoryStore::~MemoryStore() = default;
+
+void MemoryStore::put(std::string_view key, std::span<const std::byte> bytes,
+                      Durability /*durability*/) {
+  check_key(key);
+  std::vector<std::byte> copy(bytes.begin(), bytes.end());
+  const std::lock_guard lock(state_->mutex);
+  state_->fresh(key).bytes = std::move(copy);
+  state_->announce();
+}
+
+void MemoryStore::append(std::string_view key, std::uint64_t expected_size,
+                         std::span<const std::span<const std::byte>> pieces) {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  const bool is_new = expected_size == 0 && !state_->objects.contains(key);
+  Object& object = is_new ? state_->fresh(key) : state_->object(key);
+  if (object.bytes.size() != expected_size)
+    throw StoreError(std::string(key), false,
+                     "it is not as long as expected, nothing was appended: size " +
+                         std::to_string(object.bytes.size()) + ", expected " +
+                         std::to_string(expected_size));
+  std::size_t size = object.bytes.size();
+  for (const auto& piece : pieces) size += piece.size();
+  if (size > object.bytes.capacity()) object.bytes.reserve(std::max(size, 2 * object.bytes.size()));
+  for (const auto& piece : pieces)
+    object.bytes.insert(object.bytes.end(), piece.begin(), piece.end());
+  state_->announce();
+}
+
+void MemoryStore::sync(std::string_view key) {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  static_cast<void>(state_->object(key));
+}
+
+std::optional<std::vector<std::byte>> MemoryStore::get(std::string_view key,
+                                                       std::uint64_t at_most) const {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->objects.find(key);
+  if (found == state_->objects.end()) return std::nullopt;
+  if (found->second.bytes.size() > at_most)
+    throw StoreError(std::string(key), false,
+                     "it is larger than may be read at once: size " +
+                         std::to_string(found->second.bytes.size()) + ", limit " +
+                         std::to_string(at_most));
+  return found->second.bytes;
+}
+
+std::size_t MemoryStore::get_range(std::string_view key, std::uint64_t offset,
+                                   std::span<std::byte> out) const {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  const auto& bytes = state_->object(key).bytes;
+  if (offset >= bytes.size()) return 0;
+  const auto rest = std::span(bytes).subspan(static_cast<std::size_t>(offset));
+  const auto part = rest.first(std::min(rest.size(), out.size()));
+  std::ranges::copy(part, out.begin());
+  return part.size();
+}
+
+std::vector<ObjectInfo> MemoryStore::list(std::string_view prefix, std::string_view after) const {
+  check_prefix(prefix);
+  const std::lock_guard lock(state_->mutex);
+  const auto& objects = state_->objects;
+  std::vector<ObjectInfo> found;
+  for (auto next = prefix > after ? objects.lower_bound(prefix) : objects.upper_bound(after);
+       next != objects.end() && next->first.starts_with(prefix); ++next)
+    found.push_back(next->second.info(next->first));
+  return found;
+}
+
+std::optional<ObjectInfo> MemoryStore::stat(std::string_view key) const {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->objects.find(key);
+  if (found == state_->objects.end()) return std::nullopt;
+  return found->second.info(key);
+}
+
+void MemoryStore::remove(std::string_view key) {
+  check_key(key);
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->objects.find(key);
+  if (found == state_->objects.end()) return;
+  state_->objects.erase(found);
+  state_->announce();
+}
+
+std::unique_ptr<Watch> MemoryStore::watch(std::string_view prefix) const {
+  check_prefix(prefix);
+  const std::lock_guard lock(state_->mutex);
+  return std::make_unique<MemoryWatch<State>>(state_);
+}
+
+}  // namespace cupel
