@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/collection.h"
+
+namespace cupel {
+
+/// What a worker says about a run before its first step: who writes, and what is grouped and saved when.
+///
+/// On disk it is JSON in the schema that readers of the ported SDK's runs know, with more keys in `_meta`.
+struct CollectionsFile {
+  std::int64_t num_workers = 1;
+  std::string run;         ///< Random hexadecimal text, the same in every file of a run.
+  std::string worker;
+  std::int32_t attempt = 0;
+  Collections collections;
+};
+
+std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
+
+/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or that a
+/// newer major version wrote.
+CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
+
+}  // namespace cupel

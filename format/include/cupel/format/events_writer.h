@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cupel/format/index_writer.h"
+
+namespace cupel {
+
+/// A value that goes into an events file.
+struct EventsValue {
+  std::string_view tensor;
+  std::uint64_t length = 0;
+};
+
+/// Encodes the events file of one segment: all bytes but the values' own, which are never copied.
+///
+/// One batch is the values of one chunk, one after another. Of a batch the caller writes `before`, then the
+/// values' bytes, then `padding` zero bytes. One thread at a time.
+class EventsWriter {
+ public:
+  explicit EventsWriter(SegmentIdentity identity);
+  ~EventsWriter();
+  EventsWriter(EventsWriter&&) noexcept;
+  EventsWriter& operator=(EventsWriter&&) noexcept;
+
+  struct Batch {
+    std::vector<std::byte> before;  ///< The first batch's begin with magic and schema.
+    std::uint64_t data_offset = 0;  ///< Where in the file the first value begins.
+    std::size_t padding = 0;
+  };
+  Batch begin_batch(std::int64_t step, std::span<const EventsValue> values);
+
+  /// End-of-stream and footer, the file's last bytes. Nothing can be added afterwards.
+  std::vector<std::byte> finish();
+
+  /// Bytes of the file so far, values and padding included.
+  std::uint64_t size() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupel

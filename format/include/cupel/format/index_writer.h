@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/dtype.h"
+#include "cupel/core/mode.h"
+#include "cupel/core/reduction.h"
+#include "cupel/core/shape.h"
+#include "cupel/core/value_counts.h"
+
+namespace cupel {
+
+/// Which segment of which worker of which run a file is; written into it and checked against its name.
+struct SegmentIdentity {
+  std::string run;
+  std::string worker;
+  std::int32_t attempt = 0;
+  std::int64_t segment = 0;  ///< Counts the segments of the attempt from 0, without gaps.
+};
+
+/// Where a raw value's bytes are in the segment's events file, and their CRC-32C.
+struct ValueLocation {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::uint32_t crc32c = 0;
+  friend bool operator==(const ValueLocation&, const ValueLocation&) = default;
+};
+
+/// What all rows of a step have in common.
+struct StepHeader {
+  std::int64_t step = 0;
+  Mode mode = Mode::Global;
+  std::int64_t mode_step = 0;
+  std::int64_t time_us = 0;  ///< Microseconds since 1970, UTC.
+  friend bool operator==(const StepHeader&, const StepHeader&) = default;
+};
+
+/// One tensor of one step, to be written. What is unset becomes null. The pointers are borrowed for the call.
+struct IndexRow {
+  std::string_view tensor;
+  DType dtype = DType::F32;
+  std::int64_t elements = 0;
+  const Shape* shape = nullptr;
+  std::optional<ValueLocation> location;                     ///< At most one of location
+  std::optional<std::span<const std::byte>> inline_value;    ///< and inline_value.
+  std::optional<ValueCounts> counts;
+  ReductionValues reductions;  ///< Those the segment has columns for are written.
+};
+
+/// Encodes the index file of one segment, step by step.
+///
+/// The bytes of begin() and encode_step(), appended one after another, are an Arrow IPC file without its
+/// footer, which readers of ours follow while it grows. seal() gives the whole file as anybody reads it. Keeps
+/// the rows until it is destroyed. One thread at a time. Arrow failing (out of memory) is FormatError.
+class IndexWriter {
+ public:
+  IndexWriter(SegmentIdentity identity, ReductionSet columns);
+  ~IndexWriter();
+  IndexWriter(IndexWriter&&) noexcept;
+  IndexWriter& operator=(IndexWriter&&) noexcept;
+
+  /// The message that commits a step; the first call's bytes begin with magic, schema and dictionaries.
+  /// `rows` are sorted by name without duplicates, and not empty.
+  std::vector<std::byte> encode_step(const StepHeader& header, std::span<const IndexRow> rows);
+
+  /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.
+  std::vector<std::byte> seal() const;
+
+  std::int64_t rows() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupel

@@ -1,0 +1,25 @@
+#include "format_version.h"
+
+#include <bit>
+#include <charconv>
+
+#include "cupel/format/layout.h"
+
+namespace cupel {
+
+static_assert(std::endian::native == std::endian::little, "cupel's files are little-endian, and so must be the host");
+
+std::optional<std::string> format_version_problem(std::string_view version) {
+  int major = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
+  if (error != std::errc() || end == version.data() + version.size() || *end != '.' || major < 1) {
+    return "the format version is not one: \"" + std::string(version.substr(0, 32)) + '"';
+  }
+  if (major > kFormatMajor) {
+    return "written by a newer cupel: format " + std::string(version.substr(0, 32)) + ", this one reads up to " +
+           std::string(kFormatVersion);
+  }
+  return std::nullopt;
+}
+
+}  // namespace cupel

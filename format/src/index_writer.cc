@@ -1,0 +1,286 @@
+// Encodes index files. Arrow writes into a sink in memory; after each batch the sink is drained, the batch's
+// checksum is computed over its message and patched into its metadata, and the bytes are the caller's to append.
+//
+// Checksums form a chain: each is seeded with the one before, the first with the CRC of all bytes before its
+// message, and a sealed file's footer ends the chain, so that no byte of a file is outside it.
+
+#include "cupel/format/index_writer.h"
+
+#include <arrow/array/array_dict.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include <array>
+#include <cstring>
+
+#include "arrow_support.h"
+#include "cupel/core/crc32c.h"
+#include "cupel/core/error.h"
+#include "cupel/format/layout.h"
+#include "index_columns.h"
+#include "ipc_message.h"
+
+namespace cupel {
+namespace {
+
+// Sealed batches hold whole steps up to this many rows.
+constexpr std::int64_t kSealedBatchRows = 16384;
+
+std::shared_ptr<arrow::DataType> code_type() { return arrow::dictionary(arrow::int8(), arrow::utf8()); }
+
+std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity, ReductionSet reductions) {
+  const auto required = [](const char* name, std::shared_ptr<arrow::DataType> type) {
+    return arrow::field(name, std::move(type), false);
+  };
+  arrow::FieldVector fields = {
+      required(column::kStep, arrow::int64()),
+      required(column::kMode, code_type()),
+      required(column::kModeStep, arrow::int64()),
+      required(column::kWorker, code_type()),
+      required(column::kTensor, arrow::utf8()),
+      required(column::kDType, code_type()),
+      arrow::field(column::kShape, arrow::list(arrow::int64())),
+      required(column::kElements, arrow::int64()),
+      arrow::field(column::kOffset, arrow::int64()),
+      arrow::field(column::kLength, arrow::int64()),
+      arrow::field(column::kCrc32c, arrow::uint32()),
+      arrow::field(column::kInline, arrow::binary()),
+      required(column::kTime, arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
+      arrow::field(column::kNan, arrow::int64()),
+      arrow::field(column::kPosInf, arrow::int64()),
+      arrow::field(column::kNegInf, arrow::int64()),
+      arrow::field(column::kZero, arrow::int64()),
+  };
+  reductions.for_each([&](Reduction reduction) {
+    fields.push_back(arrow::field(std::string(to_string(reduction)), arrow::float64()));
+  });
+  return arrow::schema(std::move(fields), identity_metadata(identity));
+}
+
+template <class Texts>
+std::shared_ptr<arrow::Array> dictionary_of(const Texts& texts) {
+  arrow::StringBuilder builder;
+  for (const auto& text : texts) require(builder.Append(text));
+  return require(builder.Finish());
+}
+
+std::shared_ptr<arrow::Array> mode_dictionary() {
+  std::array<std::string_view, kAllModes.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kAllModes[i]);
+  return dictionary_of(names);
+}
+
+std::shared_ptr<arrow::Array> dtype_dictionary() {
+  std::array<std::string_view, kAllDTypes.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kAllDTypes[i]);
+  return dictionary_of(names);
+}
+
+// An Arrow writer whose batches and footer carry the chain of checksums.
+class ChainedFile {
+ public:
+  explicit ChainedFile(const std::shared_ptr<arrow::Schema>& schema)
+      : writer_(require(arrow::ipc::MakeFileWriter(&sink_, schema, arrow::ipc::IpcWriteOptions::Defaults(),
+                                                   placeholder()))) {}
+
+  std::vector<std::byte> add(const arrow::RecordBatch& batch) {
+    require(writer_->WriteRecordBatch(batch, placeholder()));
+    std::vector<std::byte> bytes = sink_.drain();
+    const std::size_t message = begin_of_last_message(bytes);
+    chain_ = crc32c(std::span(bytes).first(message), chain_);
+    patch(std::span(bytes).subspan(message));
+    return bytes;
+  }
+
+  std::vector<std::byte> finish() {
+    require(writer_->Close());
+    std::vector<std::byte> bytes = sink_.drain();
+    patch(bytes);
+    return bytes;
+  }
+
+ private:
+  static std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
+    return arrow::key_value_metadata({std::string(kChecksumKey)}, {std::string(kChecksumPlaceholder)});
+  }
+
+  // The first batch comes with magic, schema and dictionaries before it.
+  std::size_t begin_of_last_message(std::span<const std::byte> bytes) {
+    std::size_t position = first_ ? kArrowHeaderBytes : 0;
+    first_ = false;
+    for (;;) {
+      const FrameResult result = read_frame(bytes.subspan(position));
+      if (result.kind != FrameKind::Message) throw Error("Arrow wrote a message that cannot be read back");
+      if (position + result.frame.size() == bytes.size()) return position;
+      position += result.frame.size();
+    }
+  }
+
+  // The tag is looked for in the metadata only: tensor names in the body may contain anything.
+  void patch(std::span<std::byte> bytes) {
+    std::span<const std::byte> metadata = bytes;
+    if (const FrameResult result = read_frame(bytes); result.kind == FrameKind::Message) {
+      metadata = bytes.first(result.frame.body_begin);
+    }
+    const auto digits = find_checksum_digits(metadata);
+    if (!digits) throw Error("Arrow did not write the checksum's place");
+    chain_ = patch_checksum(bytes, *digits, chain_);
+  }
+
+  DrainSink sink_;
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+  std::uint32_t chain_ = 0;
+  bool first_ = true;
+};
+
+// Builders for the columns of one batch.
+struct Columns {
+  arrow::Int64Builder step, mode_step, elements, offset, length, nan, pos_inf, neg_inf, zero;
+  arrow::TimestampBuilder time{arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"), arrow::default_memory_pool()};
+  arrow::Int8Builder mode, worker, dtype;
+  arrow::StringBuilder tensor;
+  arrow::ListBuilder shape{arrow::default_memory_pool(), std::make_shared<arrow::Int64Builder>()};
+  arrow::Int64Builder& extents = static_cast<arrow::Int64Builder&>(*shape.value_builder());
+  arrow::UInt32Builder crc32c;
+  arrow::BinaryBuilder inline_value;
+  std::vector<arrow::DoubleBuilder> reductions;
+};
+
+template <class Builder, class Value>
+void append(Builder& builder, const std::optional<Value>& value) {
+  require(value ? builder.Append(*value) : builder.AppendNull());
+}
+
+}  // namespace
+
+struct IndexWriter::State {
+  State(const SegmentIdentity& identity, ReductionSet reduction_columns)
+      : columns(reduction_columns),
+        schema(index_schema(identity, reduction_columns)),
+        modes(mode_dictionary()),
+        dtypes(dtype_dictionary()),
+        workers(dictionary_of(std::array{identity.worker})),
+        file(schema) {}
+
+  std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header, std::span<const IndexRow> rows) const;
+
+  ReductionSet columns;
+  std::shared_ptr<arrow::Schema> schema;
+  std::shared_ptr<arrow::Array> modes, dtypes, workers;
+  ChainedFile file;
+  arrow::RecordBatchVector batches;
+  std::int64_t rows = 0;
+};
+
+std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(const StepHeader& header,
+                                                                 std::span<const IndexRow> index_rows) const {
+  Columns c;
+  for (std::size_t i = 0; i < columns.size(); ++i) c.reductions.emplace_back();
+  const auto mode_code = static_cast<std::int8_t>(static_cast<int>(header.mode) - static_cast<int>(Mode::Train));
+  for (const IndexRow& row : index_rows) {
+    require(c.step.Append(header.step));
+    require(c.mode.Append(mode_code));
+    require(c.mode_step.Append(header.mode_step));
+    require(c.worker.Append(0));
+    require(c.tensor.Append(row.tensor));
+    require(c.dtype.Append(static_cast<std::int8_t>(row.dtype)));
+    if (row.shape != nullptr) {
+      require(c.shape.Append());
+      require(c.extents.AppendValues(row.shape->begin(), static_cast<std::int64_t>(row.shape->rank())));
+    } else {
+      require(c.shape.AppendNull());
+    }
+    require(c.elements.Append(row.elements));
+    std::optional<std::int64_t> offset, length, nan, pos_inf, neg_inf, zero;
+    std::optional<std::uint32_t> crc;
+    if (row.location) {
+      offset = static_cast<std::int64_t>(row.location->offset);
+      length = static_cast<std::int64_t>(row.location->length);
+      crc = row.location->crc32c;
+    }
+    if (row.counts) {
+      nan = row.counts->nan, pos_inf = row.counts->pos_inf;
+      neg_inf = row.counts->neg_inf, zero = row.counts->zero;
+    }
+    append(c.offset, offset);
+    append(c.length, length);
+    append(c.crc32c, crc);
+    if (row.inline_value) {
+      require(c.inline_value.Append(reinterpret_cast<const std::uint8_t*>(row.inline_value->data()),
+                                    static_cast<std::int32_t>(row.inline_value->size())));
+    } else {
+      require(c.inline_value.AppendNull());
+    }
+    require(c.time.Append(header.time_us));
+    append(c.nan, nan);
+    append(c.pos_inf, pos_inf);
+    append(c.neg_inf, neg_inf);
+    append(c.zero, zero);
+    std::size_t next = 0;
+    columns.for_each([&](Reduction reduction) { append(c.reductions[next++], row.reductions.get(reduction)); });
+  }
+  const auto coded = [](arrow::Int8Builder& codes, const std::shared_ptr<arrow::Array>& dictionary) {
+    return std::make_shared<arrow::DictionaryArray>(code_type(), require(codes.Finish()), dictionary);
+  };
+  arrow::ArrayVector arrays = {
+      require(c.step.Finish()),      coded(c.mode, modes),
+      require(c.mode_step.Finish()), coded(c.worker, workers),
+      require(c.tensor.Finish()),    coded(c.dtype, dtypes),
+      require(c.shape.Finish()),     require(c.elements.Finish()),
+      require(c.offset.Finish()),    require(c.length.Finish()),
+      require(c.crc32c.Finish()),    require(c.inline_value.Finish()),
+      require(c.time.Finish()),      require(c.nan.Finish()),
+      require(c.pos_inf.Finish()),   require(c.neg_inf.Finish()),
+      require(c.zero.Finish()),
+  };
+  for (arrow::DoubleBuilder& reduction : c.reductions) arrays.push_back(require(reduction.Finish()));
+  return arrow::RecordBatch::Make(schema, static_cast<std::int64_t>(index_rows.size()), std::move(arrays));
+}
+
+IndexWriter::IndexWriter(SegmentIdentity identity, ReductionSet columns)
+    : state_(std::make_unique<State>(identity, columns)) {}
+IndexWriter::~IndexWriter() = default;
+IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;
+IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
+
+std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header, std::span<const IndexRow> rows) {
+  const auto batch = state_->batch_of(header, rows);
+  std::vector<std::byte> bytes = state_->file.add(*batch);
+  state_->batches.push_back(batch);
+  state_->rows += batch->num_rows();
+  return bytes;
+}
+
+std::vector<std::byte> IndexWriter::seal() const {
+  ChainedFile file(state_->schema);
+  std::vector<std::byte> bytes;
+  const auto append_all = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+  const auto& batches = state_->batches;
+  for (std::size_t begin = 0; begin < batches.size();) {
+    std::size_t end = begin;
+    std::int64_t rows = 0;
+    do {
+      rows += batches[end++]->num_rows();
+    } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows);
+    arrow::ArrayVector merged;
+    for (int column = 0; column < state_->schema->num_fields(); ++column) {
+      arrow::ArrayVector pieces;
+      for (std::size_t i = begin; i < end; ++i) pieces.push_back(batches[i]->column(column));
+      merged.push_back(require(arrow::Concatenate(pieces)));
+    }
+    append_all(file.add(*arrow::RecordBatch::Make(state_->schema, rows, std::move(merged))));
+    begin = end;
+  }
+  append_all(file.finish());
+  return bytes;
+}
+
+std::int64_t IndexWriter::rows() const noexcept { return state_->rows; }
+
+}  // namespace cupel
