@@ -1,0 +1,562 @@
+#include "cupel/writer/hook.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "hook_fixture.h"
+
+namespace cupel {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const std::vector<float> kFour = {1, -2, 3, 4};
+
+TEST_F(HookTest, what_was_saved_is_read_back) {
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("fc.weight", view(kFour));
+  hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_EQ(floats(trial->tensor("fc.weight").value(0)), kFour);
+  EXPECT_EQ(trial->tensor("fc.weight").shape(0), Shape({4}));
+  EXPECT_TRUE(trial->ended());
+}
+
+TEST_F(HookTest, values_of_every_size_come_back_whole) {
+  options.buffer_bytes = 1U << 20U;  // chunks of 64 KiB: inline, shared chunk, own chunk, streamed
+  options.reduction_config = {.reductions = {"max", "median"}, .norms = {"l2"}, .save_raw_tensor = true};
+  auto hook = make_hook();
+  const std::vector<std::size_t> sizes = {0, 1, 16, 17, 1000, 16384, 16385, 100000, 300000};
+  for (int step = 0; step < 3; ++step) {
+    hook->next_step();
+    for (const std::size_t size : sizes) {
+      hook->save_tensor(std::to_string(size) + ".weight", view(ramp(size, static_cast<float>(step))));
+    }
+  }
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  const auto trial = open_trial();
+  for (std::int64_t step = 0; step < 3; ++step) {
+    for (const std::size_t size : sizes) {
+      const Tensor tensor = trial->tensor(std::to_string(size) + ".weight");
+      EXPECT_EQ(floats(tensor.value(step)), ramp(size, static_cast<float>(step))) << size;
+      if (size == 0) continue;
+      EXPECT_EQ(tensor.reduction_value(step, "max"), static_cast<double>(step) + static_cast<double>(size) - 1) << size;
+      EXPECT_EQ(tensor.reduction_value(step, "median"), static_cast<double>(step) + (static_cast<double>(size) - 1) / 2);
+    }
+  }
+}
+
+TEST_F(HookTest, a_strided_view_is_saved_in_row_major_order) {
+  const std::vector<float> columns = {1, 4, 2, 5, 3, 6};
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("t.weight", TensorView(columns.data(), DType::F32, {2, 3}, {1, 2}));
+  hook->close();
+  EXPECT_THAT(floats(open_trial()->tensor("t.weight").value(0)), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(HookTest, every_dtype_is_saved_under_its_name) {
+  auto hook = make_hook();
+  hook->next_step();
+  const std::vector<std::byte> zeros(64);
+  for (const DType dtype : kAllDTypes) {
+    if (dtype != DType::Utf8) hook->save_tensor(std::string(to_string(dtype)) + ".weight", TensorView(zeros.data(), dtype, {3}));
+  }
+  const std::vector<std::string> words = {"one", "", "three"};
+  hook->save_tensor("utf8.weight", TensorView(words.data(), {3}));
+  hook->close();
+  const auto trial = open_trial();
+  for (const DType dtype : kAllDTypes) {
+    EXPECT_EQ(trial->tensor(std::string(to_string(dtype)) + ".weight").value(0).dtype(), dtype);
+  }
+  EXPECT_EQ(trial->tensor("utf8.weight").value(0).strings(), words);
+}
+
+TEST_F(HookTest, saves_only_what_a_saved_collection_wants_at_the_step) {
+  options.save_config = {.save_interval = 2};
+  auto hook = make_hook();
+  hook->get_collection("relu").include("relu.*out");
+  for (int i = 0; i < 5; ++i) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(kFour));
+    hook->save_tensor("relu_out", view(kFour));
+  }
+  const HookReport report = hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 2, 4));
+  EXPECT_THAT(trial->tensor_names(), ElementsAre("fc.weight"));
+  EXPECT_THAT(report.never_saved, ElementsAre("relu_out"));
+  EXPECT_EQ(report.steps_begun, 5);
+  EXPECT_EQ(report.steps_committed, 3);
+  EXPECT_EQ(report.tensors_saved, 3);
+}
+
+TEST_F(HookTest, a_handle_wants_the_steps_that_its_collections_want) {
+  options.save_config = {.save_interval = 3};
+  auto hook = make_hook();
+  const TensorHandle weight = hook->handle("fc.weight");
+  const TensorHandle other = hook->handle("other");
+  EXPECT_FALSE(hook->wants(weight)) << "before the first step nothing is wanted";
+  std::vector<int> wanted;
+  for (int i = 0; i < 7; ++i) {
+    hook->next_step();
+    if (hook->wants(weight)) wanted.push_back(i);
+    EXPECT_FALSE(hook->wants(other));
+    EXPECT_EQ(hook->wants("fc.weight"), hook->wants(weight));
+  }
+  EXPECT_THAT(wanted, ElementsAre(0, 3, 6));
+}
+
+TEST_F(HookTest, a_tag_puts_a_tensor_into_a_collection_also_for_live_readers) {
+  auto hook = make_hook();
+  const TensorHandle tagged = hook->handle("kernel", {"weights"});
+  hook->next_step();
+  hook->save_tensor(tagged, view(kFour));
+  hook->save_tensor("later", view(kFour), {"weights", "mine"});
+  hook->next_step();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->tensor_names({.collection = "weights"}), ElementsAre("kernel", "later"));
+  EXPECT_THAT(trial->tensor_names({.collection = "mine"}), ElementsAre("later"));
+}
+
+TEST_F(HookTest, a_tag_alone_saves_nothing) {
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("kernel", view(kFour), {"mine"});
+  EXPECT_THAT(hook->close().never_saved, ElementsAre("kernel"));
+}
+
+TEST_F(HookTest, modes_count_their_own_steps) {
+  auto hook = make_hook();
+  const auto step_in = [&](Mode mode) {
+    hook->set_mode(mode);
+    hook->next_step();
+    hook->save_scalar("loss", 1);
+    return std::pair(hook->step(), hook->mode_step(mode));
+  };
+  EXPECT_EQ(step_in(Mode::Global), std::pair(0L, 0L));
+  EXPECT_EQ(step_in(Mode::Train), std::pair(1L, 0L));
+  EXPECT_EQ(step_in(Mode::Train), std::pair(2L, 1L));
+  EXPECT_EQ(step_in(Mode::Eval), std::pair(3L, 0L));
+  EXPECT_EQ(step_in(Mode::Train), std::pair(4L, 2L));
+  EXPECT_EQ(step_in(Mode::Global), std::pair(5L, 5L));
+  hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(Mode::Train), ElementsAre(0, 1, 2));
+  EXPECT_EQ(trial->global_step(Mode::Train, 2), 4);
+  EXPECT_EQ(trial->mode(3), Mode::Eval);
+}
+
+TEST_F(HookTest, a_mode_has_its_own_save_config_and_gradients_are_not_saved_in_eval) {
+  options.save_config = {.save_interval = 10, .mode_save_configs = {{Mode::Eval, {.save_interval = 1}}}};
+  auto hook = make_hook();
+  hook->set_mode(Mode::Eval);
+  for (int i = 0; i < 3; ++i) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(kFour));
+    hook->save_tensor("gradient/fc.weight", view(kFour));
+  }
+  hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(Mode::Eval), ElementsAre(0, 1, 2));
+  EXPECT_THAT(trial->tensor_names(), ElementsAre("fc.weight"));
+}
+
+TEST_F(HookTest, nothing_is_due_between_set_mode_and_the_next_step) {
+  auto hook = make_hook();
+  hook->set_mode(Mode::Train);
+  hook->next_step();
+  const TensorHandle weight = hook->handle("fc.weight");
+  EXPECT_TRUE(hook->wants(weight));
+  hook->set_mode(Mode::Eval);
+  EXPECT_FALSE(hook->wants(weight));
+  hook->set_mode(Mode::Train);
+  EXPECT_TRUE(hook->wants(weight));
+}
+
+TEST_F(HookTest, a_step_saves_the_union_of_what_its_active_collections_want) {
+  options.include_collections = {"a", "b"};
+  auto hook = make_hook();
+  hook->get_collection("a").include("^t$").set_save_config({.save_interval = 10}).set_reduction_config({.reductions = {"min"}});
+  hook->get_collection("b").include("^t$").set_save_config({.save_interval = 4}).set_reduction_config({.save_raw_tensor = true});
+  for (int i = 0; i <= 20; ++i) {
+    hook->next_step();
+    hook->save_tensor("t", view(kFour));
+  }
+  hook->close();
+  const auto trial = open_trial();
+  const Tensor t = trial->tensor("t");
+  const ReductionSet none, min = ReductionConfig{.reductions = {"min"}}.set();
+  EXPECT_THAT(t.steps(), ElementsAre(0, 4, 8, 10, 12, 16, 20));
+  for (const std::int64_t step : t.steps()) {
+    const TensorRecord record = t.record(step);
+    EXPECT_EQ(record.has_value, step % 4 == 0) << step;
+    EXPECT_EQ(record.reductions.set, step % 10 == 0 ? min : none) << step;
+  }
+}
+
+TEST_F(HookTest, reductions_without_raw_values_save_no_values_and_no_shape) {
+  options.reduction_config = {.reductions = {"mean"}, .abs_reductions = {"max"}};
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("fc.weight", view(kFour));
+  hook->close();
+  const auto trial = open_trial();
+  const Tensor weight = trial->tensor("fc.weight");
+  EXPECT_EQ(weight.reduction_value(0, "mean"), 1.5);
+  EXPECT_EQ(weight.reduction_value(0, "max", {.abs = true}), 4);
+  EXPECT_EQ(weight.record(0).counts, ValueCounts{});
+  EXPECT_THROW(weight.value(0), TensorUnavailableForStep);
+  EXPECT_THROW(weight.shape(0), ShapeUnavailableForStep);
+  EXPECT_EQ(count(kEventsPrefix), 0);
+}
+
+TEST_F(HookTest, scalars_are_saved_at_every_call_whatever_is_configured) {
+  options.save_config = {.save_interval = 500};
+  auto hook = make_hook();
+  hook->save_scalar("early", 7);
+  for (int i = 0; i < 3; ++i) {
+    hook->next_step();
+    hook->save_scalar("lr", 0.5 * i);
+  }
+  hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->tensor("lr").steps(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(trial->tensor("lr").value(2).at(0), 1.0);
+  EXPECT_EQ(trial->tensor("lr").value(2).dtype(), DType::F64);
+  EXPECT_EQ(trial->tensor("lr").value(2).shape(), Shape());
+  EXPECT_THAT(trial->tensor("early").steps(), ElementsAre(0));
+}
+
+TEST_F(HookTest, a_scalar_saved_before_any_step_is_there_after_close) {
+  auto hook = make_hook();
+  hook->save_scalar("early", 7);
+  hook->close();
+  EXPECT_EQ(open_trial()->tensor("early").value(0).at(0), 7);
+}
+
+TEST_F(HookTest, the_last_of_two_saves_of_a_name_in_a_step_stays_and_one_warning_is_logged) {
+  auto hook = make_hook();
+  for (int i = 0; i < 2; ++i) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(ramp(100)));
+    hook->save_tensor("fc.weight", view(kFour));
+  }
+  hook->close();
+  EXPECT_EQ(floats(open_trial()->tensor("fc.weight").value(1)), kFour);
+  EXPECT_EQ(logged_.find("more than once"), logged_.rfind("more than once"));
+  EXPECT_THAT(logged_, HasSubstr("more than once"));
+}
+
+TEST_F(HookTest, next_step_returns_when_the_step_before_is_committed) {
+  auto hook = make_hook();
+  EXPECT_EQ(hook->committed_step(), -1);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    hook->next_step();
+    EXPECT_EQ(hook->committed_step(), i - 1);
+    EXPECT_THAT(open_trial()->steps(), testing::SizeIs(i));
+    hook->save_tensor("fc.weight", view(ramp(5000)));
+  }
+}
+
+TEST_F(HookTest, a_commit_that_takes_too_long_is_given_up_waiting_for_and_noted) {
+  std::mutex mutex;
+  std::condition_variable released;
+  bool release = false;
+  auto slow = std::make_shared<TamperedStore>(store);
+  slow->before_append = [&](std::string_view) {
+    std::unique_lock lock(mutex);
+    released.wait(lock, [&] { return release; });
+  };
+  options.commit_timeout = 5ms;
+  Hook hook(options, slow);
+  hook.next_step();
+  hook.save_scalar("loss", 1);
+  hook.next_step();
+  EXPECT_EQ(hook.committed_step(), -1);
+  {
+    const std::lock_guard lock(mutex);
+    release = true;
+    released.notify_all();
+  }
+  hook.save_scalar("loss", 2);
+  const HookReport report = hook.close();
+  EXPECT_EQ(report.steps_committed, 2);
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr("not committed within 5 ms")));
+  const auto notes = open_trial()->notes();
+  ASSERT_EQ(notes.size(), 1);
+  EXPECT_THAT(notes[0].text, HasSubstr("commit_timeout"));
+}
+
+TEST_F(HookTest, in_the_background_next_step_does_not_wait) {
+  std::mutex mutex;
+  std::condition_variable released;
+  bool release = false;
+  auto slow = std::make_shared<TamperedStore>(store);
+  slow->before_append = [&](std::string_view) {
+    std::unique_lock lock(mutex);
+    released.wait(lock, [&] { return release; });
+  };
+  options.commit = Commit::Background;
+  Hook hook(options, slow);
+  for (int i = 0; i < 5; ++i) {
+    hook.next_step();
+    hook.save_scalar("loss", i);
+  }
+  EXPECT_EQ(hook.committed_step(), -1);
+  {
+    const std::lock_guard lock(mutex);
+    release = true;
+    released.notify_all();
+  }
+  EXPECT_EQ(hook.close().steps_committed, 5);
+}
+
+TEST_F(HookTest, a_failing_store_ends_saving_but_not_training) {
+  auto failing = std::make_shared<TamperedStore>(store);
+  int appends = 0;
+  failing->before_append = [&](std::string_view key) {
+    if (++appends == 3) throw StoreError(std::string(key), false, "the disk is full");
+  };
+  Hook hook(options, failing);
+  for (int i = 0; i < 6; ++i) {
+    hook.next_step();
+    hook.save_scalar("loss", i);
+  }
+  const HookReport report = hook.close();
+  EXPECT_TRUE(report.disabled);
+  EXPECT_EQ(report.steps_begun, 6);
+  EXPECT_EQ(report.last_committed_step, 1);
+  EXPECT_THAT(report.problems.front(), HasSubstr("the disk is full"));
+  EXPECT_EQ(logged_.find("the disk is full"), logged_.rfind("the disk is full")) << "logged once";
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 1));
+  EXPECT_FALSE(trial->ended());
+}
+
+TEST_F(HookTest, errors_are_let_out_when_asked_for) {
+  auto failing = std::make_shared<TamperedStore>(store);
+  failing->before_append = [](std::string_view key) { throw StoreError(std::string(key), false, "no"); };
+  options.on_error = OnError::Throw;
+  Hook hook(options, failing);
+  hook.next_step();
+  hook.save_scalar("loss", 1);
+  EXPECT_THROW(hook.next_step(), StoreError);
+}
+
+TEST_F(HookTest, a_view_that_cannot_be_saved_is_reported_once_and_left_out) {
+  auto hook = make_hook();
+  for (int i = 0; i < 3; ++i) {
+    hook->next_step();
+    hook->save_tensor("bad.weight", TensorView(static_cast<const float*>(nullptr), {4}));
+    hook->save_tensor("good.weight", view(kFour));
+  }
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr("bad.weight")));
+  EXPECT_FALSE(report.disabled);
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("good.weight"));
+}
+
+TEST_F(HookTest, names_that_cannot_be_are_refused) {
+  auto hook = make_hook();
+  hook->next_step();
+  for (const std::string& name : {std::string(), std::string("cupel/note"), std::string(5000, 'x'), std::string("\xff")}) {
+    hook->save_scalar(name, 1);
+  }
+  hook->save_scalar("fine \xc3\xa9\n\"", 1);
+  const HookReport report = hook->close();
+  EXPECT_EQ(report.problems.size(), 4);
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("fine \xc3\xa9\n\""));
+}
+
+TEST_F(HookTest, segments_are_sealed_when_they_are_large) {
+  options.segment_bytes = 40000;
+  auto hook = make_hook();
+  for (int i = 0; i < 10; ++i) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(ramp(5000)));
+  }
+  hook->close();
+  EXPECT_EQ(count(kIndexPrefix), 5);
+  EXPECT_EQ(count(kEventsPrefix), 5);
+  EXPECT_THAT(open_trial()->steps(), testing::SizeIs(10));
+}
+
+TEST_F(HookTest, a_segment_is_sealed_by_age_without_further_saves) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool sealed = false;
+  auto told = std::make_shared<TamperedStore>(store);
+  told->before_put = [&](std::string_view key) {
+    if (!key.starts_with(kIndexPrefix)) return;
+    const std::lock_guard lock(mutex);
+    sealed = true;
+    changed.notify_all();
+  };
+  options.segment_age = 10ms;
+  Hook hook(options, told);
+  hook.next_step();
+  hook.save_scalar("loss", 1);
+  hook.next_step();
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, 10s, [&] { return sealed; }));
+}
+
+TEST_F(HookTest, a_finished_run_is_not_touched_unless_asked) {
+  make_hook()->close();
+  EXPECT_THROW(make_hook(), UsageError);
+  EXPECT_TRUE(store->stat(kEndMarker));
+}
+
+TEST_F(HookTest, replace_removes_what_was_there) {
+  auto first = make_hook();
+  first->next_step();
+  first->save_tensor("old.weight", view(ramp(100)));
+  first->close();
+  options.existing = Existing::Replace;
+  auto second = make_hook();
+  second->next_step();
+  second->save_tensor("new.weight", view(kFour));
+  second->close();
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("new.weight"));
+  EXPECT_EQ(count(kEventsPrefix), 0);
+}
+
+TEST_F(HookTest, a_restart_is_a_new_attempt_whose_steps_hide_the_old_ones) {
+  {
+    auto killed = make_hook();
+    for (int i = 0; i < 5; ++i) {
+      killed->next_step();
+      killed->save_scalar("loss", i);
+    }
+    killed->close();
+    store->remove(kEndMarker);
+  }
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_scalar("loss", 100);
+  hook->close();
+  const auto trial = open_trial();
+  EXPECT_THAT(trial->steps(), ElementsAre(0));
+  EXPECT_EQ(trial->tensor("loss").value(0).at(0), 100);
+  EXPECT_TRUE(store->stat("index/0001-000000000/000000000000_worker_0.arrow"));
+}
+
+TEST_F(HookTest, the_last_of_several_workers_ends_the_run) {
+  options.include_workers = "all";
+  options.num_workers = 2;
+  options.worker = "worker_1";
+  auto one = make_hook();
+  options.worker = "worker_0";
+  auto zero = make_hook();
+  one->close();
+  EXPECT_FALSE(store->stat(kEndMarker));
+  EXPECT_TRUE(store->stat("ended/worker_1"));
+  zero->close();
+  EXPECT_TRUE(store->stat(kEndMarker));
+}
+
+TEST_F(HookTest, only_the_chief_writes_unless_all_are_asked_for) {
+  options.num_workers = 2;
+  options.worker = "worker_1";
+  auto hook = make_hook();
+  hook->next_step();
+  EXPECT_FALSE(hook->wants("fc.weight"));
+  hook->save_scalar("loss", 1);
+  hook->close();
+  EXPECT_EQ(count(""), 0);
+}
+
+TEST_F(HookTest, a_dry_run_decides_and_writes_nothing) {
+  options.dry_run = true;
+  auto hook = make_hook();
+  hook->next_step();
+  EXPECT_TRUE(hook->wants("fc.weight"));
+  hook->save_tensor("fc.weight", view(kFour));
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  EXPECT_EQ(count(""), 0);
+}
+
+TEST_F(HookTest, a_stop_file_is_seen_at_a_step_boundary) {
+  auto hook = make_hook();
+  hook->next_step();
+  EXPECT_FALSE(hook->stop_requested());
+  store->put(kStopFile, {});
+  const auto until = std::chrono::steady_clock::now() + 10s;
+  while (!hook->stop_requested() && std::chrono::steady_clock::now() < until) hook->next_step();
+  EXPECT_TRUE(hook->stop_requested());
+}
+
+TEST_F(HookTest, a_collection_without_patterns_ends_saving_with_its_name) {
+  auto hook = make_hook();
+  hook->get_collection("empty");
+  hook->next_step();
+  const HookReport report = hook->close();
+  EXPECT_TRUE(report.disabled);
+  EXPECT_THAT(report.problems.front(), HasSubstr("empty"));
+}
+
+TEST_F(HookTest, illegal_options_are_refused_by_the_constructor) {
+  const auto refuses = [&](auto change) {
+    HookOptions illegal = options;
+    change(illegal);
+    EXPECT_THROW(Hook(illegal, store), UsageError);
+  };
+  refuses([](HookOptions& o) { o.save_config.save_interval = 0; });
+  refuses([](HookOptions& o) { o.reduction_config = {.reductions = {"average"}}; });
+  refuses([](HookOptions& o) { o.include_workers = "some"; });
+  refuses([](HookOptions& o) { o.worker = "../w"; });
+  refuses([](HookOptions& o) { o.include_regex = {"("}; });
+  refuses([](HookOptions& o) { o.num_workers = 0; });
+  EXPECT_THROW(Hook(HookOptions{}), UsageError) << "out_dir is not set";
+}
+
+TEST_F(HookTest, several_threads_save_at_once) {
+  options.buffer_bytes = 1U << 20U;
+  auto hook = make_hook();
+  constexpr int kThreads = 4, kTensors = 12;
+  for (int step = 0; step < 5; ++step) {
+    hook->next_step();
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kTensors; ++i) {
+          const std::string name = std::to_string(t) + "." + std::to_string(i) + ".weight";
+          hook->save_tensor(name, view(ramp(i == 0 ? 40000 : 3000, static_cast<float>(step + t + i))));
+        }
+      });
+    }
+  }
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  const auto trial = open_trial();
+  for (int t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kTensors; ++i) {
+      const std::string name = std::to_string(t) + "." + std::to_string(i) + ".weight";
+      EXPECT_EQ(floats(trial->tensor(name).value(4)), ramp(i == 0 ? 40000 : 3000, static_cast<float>(4 + t + i))) << name;
+    }
+  }
+}
+
+TEST_F(HookTest, a_second_close_tells_the_same_and_later_saves_do_nothing) {
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_scalar("loss", 1);
+  const HookReport first = hook->close();
+  hook->next_step();
+  hook->save_scalar("loss", 2);
+  EXPECT_EQ(hook->close().tensors_saved, first.tensors_saved);
+  EXPECT_EQ(first.tensors_saved, 1);
+}
+
+}  // namespace
+}  // namespace cupel

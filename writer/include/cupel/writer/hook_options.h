@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cupel/core/collection.h"
+#include "cupel/core/reduction.h"
+#include "cupel/core/save_config.h"
+
+namespace cupel {
+
+/// What to do when out_dir already holds a finished run. An unfinished one is always gone on with as a new
+/// attempt, except that Replace removes it where there is one worker only.
+enum class Existing {
+  Refuse,    ///< UsageError from the constructor.
+  Replace,   ///< Remove it.
+  Continue,  ///< Add to it as a new attempt, whose steps hide those of the same number and later.
+};
+
+/// When next_step() and close() return.
+enum class Commit {
+  Step,        ///< When the step before is committed: a kill loses nothing that was acknowledged.
+  Background,  ///< At once; Hook::committed_step() says what is safe.
+};
+
+/// What is made durable against power loss.
+enum class Sync {
+  Seal,  ///< Each segment when it is sealed.
+  Step,  ///< Each step.
+  Off,   ///< Nothing: the system writes when it likes.
+};
+
+enum class OnError {
+  Disable,  ///< Log once, stop saving, tell in the report; training goes on.
+  Throw,    ///< Let the error out of the next call.
+};
+
+/// How a Hook saves. Every field has a default but out_dir.
+struct HookOptions {
+  /// A directory; "~/" is the home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or the process id.
+  std::string out_dir = {};
+  Existing existing = Existing::Refuse;
+
+  /// Collections to save, beside those that are always saved (losses; metrics where the profile has them).
+  std::vector<std::string> include_collections = {};
+  /// Patterns added to the collection "default", which is then saved.
+  std::vector<std::string> include_regex = {};
+  bool save_all = false;  ///< Save every tensor (collection "all").
+  /// When to save; collections may have their own. Default: every 500 steps (profile XGBoost: every 10).
+  SaveConfig save_config = {};
+  /// What to save; collections may have their own. Unset: raw values.
+  std::optional<ReductionConfig> reduction_config = std::nullopt;
+  Profile profile = Profile::Generic;  ///< Whose tensor names the built-in collections know.
+
+  /// "one": only the chief (worker_0) writes; "all": every worker writes its own files.
+  std::string include_workers = "one";
+  std::string worker = "worker_0";
+  std::int64_t num_workers = 1;  ///< How many workers the run has; counts when include_workers is "all".
+
+  bool dry_run = false;  ///< Decide and log, write nothing.
+
+  Commit commit = Commit::Step;
+  /// The longest that next_step() waits for a commit; then the step is not acknowledged and a note says so.
+  std::chrono::milliseconds commit_timeout = std::chrono::seconds(5);
+  Sync sync = Sync::Seal;
+  OnError on_error = OnError::Disable;
+
+  /// Memory for values on their way to the store, at least 1 MiB. When it is full, saving waits.
+  std::uint64_t buffer_bytes = 256ULL << 20U;
+  /// A segment is sealed at the first step that makes it this large,
+  std::uint64_t segment_bytes = 64ULL << 20U;
+  /// or this old.
+  std::chrono::milliseconds segment_age = std::chrono::seconds(60);
+
+  /// Kept for configurations that name them; this version does not export, and warns once.
+  bool export_tensorboard = false;
+  std::string tensorboard_dir = {};
+};
+
+}  // namespace cupel

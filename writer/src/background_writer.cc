@@ -1,0 +1,230 @@
+#include "background_writer.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "cupel/core/crc32c.h"
+#include "cupel/core/log.h"
+
+namespace cupel {
+namespace {
+
+// Copied values that gather before the thread is woken for them: waking costs more than a small value.
+constexpr std::size_t kWorthWaking = 32;
+
+constexpr ReductionSet beyond_one_pass(ReductionSet wanted) {
+  ReductionSet rest;
+  wanted.for_each([&](Reduction reduction) {
+    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median) rest.add(reduction);
+  });
+  return rest;
+}
+
+// What the one pass of a streamed value yields; prod and median were computed when it was saved.
+void take_statistics(Record& value, const Statistics& statistics) {
+  if (is_floating(value.dtype)) value.counts = statistics.counts;
+  value.wanted.for_each([&](Reduction reduction) {
+    if (!beyond_one_pass(value.wanted).contains(reduction)) value.reductions.put(reduction, statistics.get(reduction));
+  });
+}
+
+// Sorted by name; of several saves of one name the last, the others are named in `replaced`.
+std::vector<const Record*> rows_of(const Step& step, const NamedTensor*& replaced) {
+  std::vector<const Record*> rows;
+  rows.reserve(step.records.size());
+  for (const Record& record : step.records) rows.push_back(&record);
+  const auto name = [](const Record* record) -> const std::string& { return record->tensor->name; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Record* a, const Record* b) { return name(a) < name(b); });
+  std::vector<const Record*> unique;
+  unique.reserve(rows.size());
+  for (const Record* row : rows) {
+    if (!unique.empty() && unique.back()->tensor == row->tensor) {
+      unique.back() = row;
+      replaced = row->tensor;
+    } else {
+      unique.push_back(row);
+    }
+  }
+  return unique;
+}
+
+}  // namespace
+
+BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, std::string collections_key, ChunkPool& pool)
+    : store_(store),
+      collections_key_(std::move(collections_key)),
+      pool_(pool),
+      segments_(store, std::move(policy)),
+      thread_([this] { run(); }) {}
+
+BackgroundWriter::~BackgroundWriter() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  work_.notify_one();
+}
+
+void BackgroundWriter::hand_over(Task task, Wake wake) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  if (wake == Wake::WhenWorthIt && ++unannounced_ < kWorthWaking) return;
+  unannounced_ = 0;
+  work_.notify_one();
+}
+
+bool BackgroundWriter::wait_for_commits(std::uint64_t commits, std::chrono::milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, at_most, [&] { return progress_.commits >= commits; });
+}
+
+void BackgroundWriter::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  work_.notify_one();
+  done_.wait(lock, [&] { return tasks_.empty() && !busy_; });
+}
+
+WriterProgress BackgroundWriter::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void BackgroundWriter::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto has_work = [&] { return !tasks_.empty() || stopping_; };
+    if (const auto sealing_time = segments_.sealing_time(); sealing_time && !failed()) {
+      work_.wait_until(lock, *sealing_time, has_work);
+    } else {
+      work_.wait(lock, has_work);
+    }
+    if (tasks_.empty() && stopping_) return;
+    std::deque<Task> tasks = std::exchange(tasks_, {});
+    unannounced_ = 0;
+    busy_ = true;
+    lock.unlock();
+    for (Task& task : tasks) {
+      perform(task);
+      if (std::holds_alternative<CommitStep>(task)) seal_if_due();
+    }
+    if (tasks.empty()) seal_if_due();
+    lock.lock();
+    busy_ = false;
+    done_.notify_all();
+  }
+}
+
+void BackgroundWriter::perform(Task& task) {
+  try {
+    std::visit([this](auto& t) { do_task(t); }, task);
+  } catch (const std::exception&) {
+    fail(std::current_exception());
+  }
+  if (!std::holds_alternative<CommitStep>(task)) return;
+  const std::lock_guard lock(mutex_);
+  ++progress_.commits;
+  done_.notify_all();
+}
+
+void BackgroundWriter::fail(std::exception_ptr error) {
+  if (failed_.exchange(true)) return;
+  const std::lock_guard lock(mutex_);
+  progress_.error = std::move(error);
+}
+
+void BackgroundWriter::seal_if_due() {
+  if (failed() || stream_ || !segments_.due_for_sealing(SegmentWriter::Clock::now())) return;
+  try {
+    segments_.seal();
+  } catch (const std::exception&) {
+    fail(std::current_exception());
+  }
+}
+
+void BackgroundWriter::do_task(ValueCopied& task) {
+  if (failed()) return;
+  Record& value = *task.value;
+  const std::size_t length = value.inline_length ? *value.inline_length : static_cast<std::size_t>(value.location->length);
+  const std::byte* bytes = value.inline_length ? value.inline_bytes.data() : value.bytes;
+  if (value.location) value.location->crc32c = crc32c({bytes, length});
+  if (value.dtype == DType::Utf8 || (!is_floating(value.dtype) && value.wanted.empty())) return;
+  const TensorView view(bytes, value.dtype, value.shape);
+  const Statistics statistics = compute_statistics(view);
+  if (is_floating(value.dtype)) value.counts = statistics.counts;
+  if (!value.wanted.empty()) value.reductions = compute_reductions(view, value.wanted, &statistics);
+}
+
+void BackgroundWriter::do_task(ChunkFull& task) {
+  if (stream_) {
+    behind_stream_.push_back(task);
+  } else {
+    write_chunk(task);
+  }
+}
+
+void BackgroundWriter::write_chunk(const ChunkFull& task) {
+  struct GiveBack {
+    ChunkPool& pool;
+    Chunk* chunk;
+    ~GiveBack() { pool.give_back(chunk); }
+  } give_back{pool_, task.chunk};
+  if (!failed()) segments_.write_values(task.step, task.chunk->values, {task.chunk->memory.data(), task.chunk->used});
+}
+
+void BackgroundWriter::do_task(StreamBegin& task) {
+  stream_.emplace(Stream{task.value, 0, std::nullopt});
+  if (task.value->dtype != DType::Utf8) stream_->statistics.emplace(task.value->dtype);
+  if (!failed()) segments_.begin_stream(task.step, *task.value);
+}
+
+void BackgroundWriter::do_task(StreamPiece& task) {
+  struct GiveBack {
+    ChunkPool& pool;
+    Chunk* chunk;
+    ~GiveBack() { pool.give_back(chunk); }
+  } give_back{pool_, task.chunk};
+  if (failed()) return;
+  const std::span<const std::byte> piece(task.chunk->memory.data(), task.chunk->used);
+  stream_->crc = crc32c(piece, stream_->crc);
+  if (stream_->statistics) stream_->statistics->add(piece.data(), piece.size() / element_size(stream_->value->dtype));
+  segments_.stream(piece);
+}
+
+void BackgroundWriter::do_task(StreamEnd&) {
+  const Stream stream = *std::exchange(stream_, std::nullopt);
+  if (!failed()) {
+    segments_.end_stream();
+    stream.value->location->crc32c = stream.crc;
+    if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
+  }
+  for (const ChunkFull& chunk : std::exchange(behind_stream_, {})) {
+    Task task = chunk;
+    perform(task);
+  }
+}
+
+void BackgroundWriter::do_task(CommitStep& task) {
+  if (failed()) return;
+  const Step& step = *task.step;
+  const NamedTensor* replaced = nullptr;
+  const std::vector<const Record*> rows = rows_of(step, replaced);
+  if (replaced != nullptr && !std::exchange(warned_of_replacing_, true)) {
+    log(LogLevel::Warning, "saved more than once in step " + std::to_string(step.header.step) +
+                               ", the last value stays (said once): " + replaced->name);
+  }
+  if (task.collections_file) store_.put(collections_key_, *task.collections_file, Durability::Durable);
+  segments_.commit(step, rows);
+  const std::lock_guard lock(mutex_);
+  committed_step_.store(step.header.step, std::memory_order_release);
+  progress_.committed_step = step.header.step;
+  ++progress_.steps;
+  for (const Record* row : rows) {
+    if (is_reserved_tensor(row->tensor->name)) continue;
+    ++progress_.rows;
+    progress_.value_bytes += row->inline_length ? *row->inline_length : row->location ? row->location->length : 0;
+  }
+}
+
+void BackgroundWriter::do_task(SealNow&) { segments_.seal(); }
+
+}  // namespace cupel

@@ -1,0 +1,109 @@
+#include "run_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/format/collections_file.h"
+#include "cupel/format/layout.h"
+
+namespace cupel {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+std::string random_run_name() {
+  static constexpr std::string_view kHexadecimal = "0123456789abcdef";
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 16; ++i) name += kHexadecimal[random() & 0xfU];
+  return name;
+}
+
+}  // namespace
+
+std::string expand_out_dir(const std::string& out_dir) {
+  std::string result = out_dir;
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> time{};
+  const std::size_t length = std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &utc);
+  replace_all(result, "{time}", std::string(time.data(), length));
+  const char* job = std::getenv("TRAINING_JOB_NAME");
+  replace_all(result, "{job}", job != nullptr && *job != '\0' ? job : std::to_string(::getpid()));
+  return result;
+}
+
+RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions& options)
+    : store_(store), worker_(options.worker), num_workers_(options.include_workers == "all" ? options.num_workers : 1) {
+  check_worker_name(worker_);
+  if (!directory.empty()) {
+    lock_ = DirectoryLock::try_acquire(directory, ".lock-" + worker_);
+    if (lock_ == nullptr) {
+      throw UsageError("another process is writing this run as the same worker: " + directory + ", " + worker_);
+    }
+  }
+  settle_existing_run(options.existing);
+}
+
+void RunFiles::settle_existing_run(Existing existing) {
+  const bool finished = store_.stat(kEndMarker).has_value();
+  if (finished && existing == Existing::Refuse) {
+    throw UsageError("out_dir already holds a finished run; choose another, or set existing to Replace or Continue: " +
+                     store_.location());
+  }
+  // Of an unfinished run of several workers the others may be alive.
+  if (existing == Existing::Replace && (finished || num_workers_ == 1)) {
+    remove_run();
+  } else if (finished) {
+    store_.remove(kEndMarker);
+  }
+  store_.remove(ended_key(worker_));
+  store_.remove(kStopFile);
+
+  for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {
+    const auto worker = parse_collections_key(object.key);
+    const auto bytes = worker ? store_.get(object.key) : std::nullopt;
+    if (!bytes) continue;
+    const CollectionsFile file = decode_collections_file(object.key, *bytes);
+    run_ = file.run;
+    if (*worker == worker_) attempt_ = file.attempt + 1;
+  }
+  if (run_.empty()) run_ = random_run_name();
+}
+
+// The index goes first: without it nothing else of the run exists for a reader.
+void RunFiles::remove_run() {
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix, kEndedPrefix, kCollectionsPrefix}) {
+    for (const ObjectInfo& object : store_.list(prefix)) store_.remove(object.key);
+  }
+  store_.remove(kEndMarker);
+}
+
+std::string RunFiles::collections_key() const { return cupel::collections_key(worker_); }
+
+std::vector<std::byte> RunFiles::collections_file(const Collections& collections) const {
+  return encode_collections_file({num_workers_, run_, worker_, attempt_, collections});
+}
+
+void RunFiles::write_end() {
+  if (num_workers_ > 1) {
+    store_.put(ended_key(worker_), {});
+    if (static_cast<std::int64_t>(store_.list(kEndedPrefix).size()) < num_workers_) return;
+  }
+  store_.put(kEndMarker, {});
+}
+
+}  // namespace cupel

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cupel/core/collection.h"
+#include "cupel/store/local_store.h"
+#include "cupel/store/store.h"
+#include "cupel/writer/hook_options.h"
+
+namespace cupel {
+
+// Fills {time} and {job} in.
+std::string expand_out_dir(const std::string& out_dir);
+
+// What one worker writes of a run beside its segments: who it is, that it runs, that it has ended.
+//
+// Made before anything is written: takes the worker's lock, decides about a run that is already there, and
+// counts the attempt.
+class RunFiles {
+ public:
+  // `directory` is the local directory of the store, "" if it has none (then there is no lock).
+  RunFiles(Store& store, const std::string& directory, const HookOptions& options);
+
+  const std::string& run() const noexcept { return run_; }
+  const std::string& worker() const noexcept { return worker_; }
+  std::int32_t attempt() const noexcept { return attempt_; }
+
+  std::string collections_key() const;
+  std::vector<std::byte> collections_file(const Collections& collections) const;
+
+  // Says that this worker has ended; the last of all workers says that training has.
+  void write_end();
+
+  bool stop_requested() const { return store_.stat(kStopKey).has_value(); }
+
+ private:
+  static constexpr const char* kStopKey = "stop_training";
+  void settle_existing_run(Existing existing);
+  void remove_run();
+
+  Store& store_;
+  std::string worker_;
+  std::int64_t num_workers_;
+  std::string run_;
+  std::int32_t attempt_ = 0;
+  std::unique_ptr<DirectoryLock> lock_;
+};
+
+}  // namespace cupel

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cupel/format/events_writer.h"
+#include "cupel/format/index_writer.h"
+#include "cupel/format/layout.h"
+#include "cupel/store/store.h"
+#include "cupel/writer/hook_options.h"
+#include "step_record.h"
+
+namespace cupel {
+
+// Which worker's files are written, and when they are cut.
+struct SegmentPolicy {
+  std::string run;
+  std::string worker;
+  std::int32_t attempt = 0;
+  ReductionSet columns;
+  std::uint64_t segment_bytes = 0;
+  std::chrono::milliseconds segment_age{};
+  Sync sync = Sync::Seal;
+};
+
+// Writes the segments of one worker one after another: values, then the index entry that makes their step
+// exist, then, between steps, the seal. A new segment begins with the first value or step behind a seal.
+// One thread. StoreError from any call leaves the committed steps as they are; nothing may be called after it.
+class SegmentWriter {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  SegmentWriter(Store& store, SegmentPolicy policy) : store_(store), policy_(std::move(policy)) {}
+
+  // Writes values that lie one after another in `data` as one batch of the step, and notes where they are.
+  void write_values(std::int64_t step, std::span<Record* const> values, std::span<const std::byte> data);
+
+  // The same for one value that comes in pieces.
+  void begin_stream(std::int64_t step, Record& value);
+  void stream(std::span<const std::byte> piece);
+  void end_stream();
+
+  // Makes the step exist. The records are sorted by name, without duplicates, and not empty.
+  void commit(const Step& step, std::span<const Record* const> records);
+
+  // Seals the open segment, if any. Between steps only.
+  void seal();
+
+  bool due_for_sealing(Clock::time_point now) const;
+  // When the open segment will be too old; nothing without one.
+  std::optional<Clock::time_point> sealing_time() const;
+
+ private:
+  struct Open {
+    Open(const SegmentName& segment_name, const SegmentIdentity& identity, ReductionSet columns)
+        : name(segment_name), index(identity, columns), events(identity) {}
+    SegmentName name;
+    IndexWriter index;
+    std::uint64_t index_size = 0;
+    EventsWriter events;
+    std::uint64_t events_size = 0;
+    Clock::time_point since = Clock::now();
+  };
+  Open& open(std::int64_t step);
+  void append_events(std::span<const std::span<const std::byte>> pieces);
+
+  Store& store_;
+  SegmentPolicy policy_;
+  std::int64_t next_segment_ = 0;
+  std::optional<Open> open_;
+  bool inside_step_ = false;  // values of a step that is not committed yet are in the open segment
+  std::size_t stream_padding_ = 0;
+};
+
+}  // namespace cupel

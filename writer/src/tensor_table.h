@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/writer/hook.h"
+
+namespace cupel {
+
+// What a hook knows of one tensor name. Address and name never change; `tags` is replaced, never altered.
+struct NamedTensor : detail::TensorEntry {
+  explicit NamedTensor(std::string tensor_name) : name(std::move(tensor_name)) {}
+  const std::string name;
+  std::atomic<const std::vector<std::string>*> tags{nullptr};  // collections named in calls; null: none
+  std::atomic<bool> saved{false};
+  std::atomic<bool> complained{false};  // a defect of it was reported
+};
+
+// Names that only ever are added: looked up without a lock, added under one.
+class TensorTable {
+ public:
+  TensorTable();
+
+  NamedTensor* find(std::string_view name) const noexcept;
+  // Finds or adds; a new one has been through `prepare` before anybody can find it.
+  template <class Prepare>
+  NamedTensor* find_or_add(std::string_view name, Prepare&& prepare) {
+    if (NamedTensor* found = find(name)) return found;
+    const std::lock_guard lock(mutex_);
+    if (NamedTensor* found = find(name)) return found;
+    NamedTensor& added = tensors_.emplace_back(std::string(name));
+    prepare(added);
+    publish(added);
+    return &added;
+  }
+  // All of them; not beside additions.
+  std::deque<NamedTensor>& tensors() noexcept { return tensors_; }
+
+ private:
+  // Open addressing; a slot goes from null to a tensor once.
+  struct Slots {
+    explicit Slots(std::size_t size) : mask(size - 1), slots(std::make_unique<std::atomic<NamedTensor*>[]>(size)) {}
+    std::size_t mask;
+    std::unique_ptr<std::atomic<NamedTensor*>[]> slots;
+  };
+  void publish(NamedTensor& tensor);
+  static void insert(Slots& slots, NamedTensor& tensor) noexcept;
+
+  std::mutex mutex_;
+  std::deque<NamedTensor> tensors_;
+  std::vector<std::unique_ptr<Slots>> generations_;  // readers may still be in older ones
+  std::atomic<const Slots*> current_;
+};
+
+}  // namespace cupel

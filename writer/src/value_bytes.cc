@@ -1,0 +1,71 @@
+#include "value_bytes.h"
+
+#include <cstring>
+#include <string>
+
+#include "cupel/format/layout.h"
+
+namespace cupel {
+namespace {
+
+const std::string* strings_of(const TensorView& view) noexcept { return static_cast<const std::string*>(view.data()); }
+
+// Whether `text` is well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+bool is_utf8(std::string_view text) noexcept {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto byte = static_cast<unsigned char>(text[i + k]);
+      const unsigned char least = k > 1 ? 0x80 : lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+      const unsigned char most = k > 1 ? 0xbf : lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+      if (byte < least || byte > most) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* value_defect(const TensorView& view) noexcept {
+  if (const char* defect = view.defect()) return defect;
+  if (view.dtype() == DType::Utf8 && !view.is_contiguous()) return "strings with strides";
+  return nullptr;
+}
+
+const char* tensor_name_defect(std::string_view name) noexcept {
+  if (name.empty()) return "a tensor's name is empty";
+  if (name.size() > kMaxTensorName) return "a tensor's name is longer than 4096 bytes";
+  if (is_reserved_tensor(name)) return "names beginning with \"cupel/\" are reserved";
+  if (!is_utf8(name)) return "a tensor's name is not UTF-8";
+  return nullptr;
+}
+
+std::uint64_t value_length(const TensorView& view) noexcept {
+  const auto elements = static_cast<std::uint64_t>(view.elements());
+  if (view.dtype() != DType::Utf8) return elements * element_size(view.dtype());
+  std::uint64_t length = (elements + 1) * sizeof(std::int64_t);
+  for (std::uint64_t i = 0; i < elements; ++i) length += strings_of(view)[i].size();
+  return length;
+}
+
+void write_value(const TensorView& view, std::byte* out) noexcept {
+  if (view.dtype() != DType::Utf8) {
+    view.copy_to(out);
+    return;
+  }
+  const auto elements = static_cast<std::size_t>(view.elements());
+  std::byte* text = out + (elements + 1) * sizeof(std::int64_t);
+  std::int64_t end = 0;
+  std::memcpy(out, &end, sizeof end);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const std::string& element = strings_of(view)[i];
+    std::memcpy(text + end, element.data(), element.size());
+    end += static_cast<std::int64_t>(element.size());
+    std::memcpy(out + (i + 1) * sizeof end, &end, sizeof end);
+  }
+}
+
+}  // namespace cupel
