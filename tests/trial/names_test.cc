@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cupel/core/error.h"
+#include "trial/trial_fixture.h"
+
+namespace cupel::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// relu and bias in TRAIN step 0; bias and acc in EVAL step 0.
+struct SmallRun : MemoryRun {
+  WorkerWriter writer = worker();
+  SmallRun() {
+    writer.collection("activations", {"relu"})
+        .collection("listed", {}, {"bias"})
+        .collection("nothing", {"none"});
+    writer.save({0, Mode::Train, 0}, {raw("relu_1", {1}), raw("bias", {1})});
+    writer.save({1, Mode::Eval, 0}, {raw("bias", {1}), raw("acc", {1})});
+  }
+};
+
+TEST(TensorNames, are_all_names_sorted) {
+  SmallRun run;
+  EXPECT_THAT(run.open().tensor_names(), ElementsAre("acc", "bias", "relu_1"));
+}
+
+TEST(TensorNames, of_a_mode_are_those_seen_in_it) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.mode = Mode::Train}), ElementsAre("bias", "relu_1"));
+  EXPECT_THAT(trial.tensor_names({.mode = Mode::Predict}), IsEmpty());
+}
+
+TEST(TensorNames, of_a_step_are_those_saved_there) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.step = 1}), ElementsAre("acc", "bias"));
+  EXPECT_THAT(trial.tensor_names({.step = 0, .mode = Mode::Eval}), ElementsAre("acc", "bias"));
+}
+
+TEST(TensorNames, of_an_unseen_step_are_none) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.step = 7}), IsEmpty());
+  EXPECT_THAT(trial.tensor_names({.step = 1, .mode = Mode::Eval}), IsEmpty());
+}
+
+TEST(TensorNames, are_searched_by_patterns) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.regex = "^b"}), ElementsAre("bias"));
+  EXPECT_THAT(trial.tensor_names({.step = 0, .regex = {"relu*", "acc"}}), ElementsAre("relu_1"));
+}
+
+TEST(TensorNames, of_a_collection_are_listed_or_matched) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.collection = "activations"}), ElementsAre("relu_1"));
+  EXPECT_THAT(trial.tensor_names({.step = 1, .collection = "listed"}), ElementsAre("bias"));
+}
+
+TEST(TensorNames, of_a_collection_that_selects_nothing_are_none) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.collection = "nothing"}), IsEmpty());
+  EXPECT_THAT(trial.tensor_names({.collection = "absent"}), IsEmpty());
+}
+
+TEST(TensorNames, take_a_regex_or_a_collection) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THROW(trial.tensor_names({.regex = "a", .collection = "listed"}), UsageError);
+}
+
+TEST(TensorNames, of_several_workers_are_merged) {
+  MemoryRun run;
+  run.worker({"a", 2}).save(0, {raw("x", {1}), raw("z", {1})});
+  run.worker({"b", 2}).save(0, {raw("y", {1}), raw("z", {1})});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.step = 0}), ElementsAre("x", "y", "z"));
+  EXPECT_THAT(trial.tensor_names(), ElementsAre("x", "y", "z"));
+}
+
+TEST(TensorNames, hide_what_only_incomplete_steps_hold) {
+  MemoryRun run;
+  run.worker({"a", 2}).save(0, {raw("x", {1})}).save(1, {raw("later", {1})});
+  run.worker({"b", 2}).save(0, {raw("x", {1})});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names(), ElementsAre("x"));
+  EXPECT_THAT(trial.tensor_names({.step = 1}), ElementsAre("later"));
+  EXPECT_TRUE(trial.has_tensor("later"));
+}
+
+TEST(TensorNames, keep_what_the_latest_step_no_longer_has) {
+  SmallRun run;
+  run.writer.save({2, Mode::Train, 1}, {raw("bias", {1})});
+  EXPECT_THAT(run.open().tensor_names(), ElementsAre("acc", "bias", "relu_1"));
+}
+
+TEST(TensorNames, hundreds_in_changing_sets_are_kept_apart) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  for (std::int64_t step = 0; step < 20; ++step) {
+    std::vector<SavedTensor> tensors;
+    for (std::int64_t i = 0; i < 200; ++i)
+      if (i % (step % 5 + 1) == 0)
+        tensors.push_back(scalar("t" + std::to_string(i), static_cast<double>(i)));
+    writer.save(step, std::move(tensors));
+  }
+  const Trial trial = run.open();
+  EXPECT_EQ(trial.tensor_names().size(), 200U);
+  EXPECT_EQ(trial.tensor_names({.step = 19}).size(), 40U);
+  EXPECT_THAT(trial.tensor("t7").steps(), ElementsAre(0, 5, 10, 15));
+  EXPECT_EQ(trial.tensor("t12").value(13).at(0), 12);
+}
+
+TEST(Tensors, that_were_never_saved_are_unavailable) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_TRUE(trial.has_tensor("bias"));
+  EXPECT_FALSE(trial.has_tensor("bia"));
+  EXPECT_EQ(trial.find_tensor("bia"), std::nullopt);
+  EXPECT_THROW(trial.tensor("bia"), TensorUnavailable);
+}
+
+TEST(RunCollections, are_given_with_their_names) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_EQ(trial.collections().size(), 3U);
+  EXPECT_THAT(trial.collection("listed").tensor_names(), ElementsAre("bias"));
+}
+
+TEST(RunCollections, that_are_absent_are_empty) {
+  SmallRun run;
+  const Collection absent = run.open().collection("absent");
+  EXPECT_EQ(absent.name(), "absent");
+  EXPECT_FALSE(absent.contains("bias"));
+}
+
+TEST(RunCollections, unite_the_names_of_all_workers) {
+  MemoryRun run;
+  run.worker({"a", 2}).collection("mine", {}, {"x"});
+  run.worker({"b", 2}).collection("mine", {}, {"y"}).collection("yours", {}, {"z"});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.collection("mine").tensor_names(), ElementsAre("x", "y"));
+  EXPECT_EQ(trial.collections().size(), 2U);
+}
+
+TEST(RunCollections, that_grow_are_read_again) {
+  SmallRun run;
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.collection = "listed"}), ElementsAre("bias"));
+  run.writer.collection("listed", {}, {"acc"}).save({2, Mode::Train, 1}, {raw("bias", {1})});
+  EXPECT_THAT(trial.tensor_names({.collection = "listed"}), ElementsAre("acc", "bias"));
+}
+
+TEST(ReservedTensors, are_not_tensors_of_the_run) {
+  SmallRun run;
+  run.writer.save({2, Mode::Train, 1}, {raw("bias", {1}), scalar("cupel/overhead", 0.25)});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names(), ElementsAre("acc", "bias", "relu_1"));
+  EXPECT_THAT(trial.tensor_names({.step = 2}), ElementsAre("bias"));
+  EXPECT_FALSE(trial.has_tensor("cupel/overhead"));
+}
+
+TEST(ReservedTensors, alone_make_no_step) {
+  SmallRun run;
+  run.writer.save({2, Mode::Train, 1}, {texts("cupel/note", {"{}"})});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+  EXPECT_EQ(trial.last_complete_step(), 1);
+  EXPECT_EQ(trial.mode(2), std::nullopt);
+  EXPECT_EQ(trial.has_passed_step(2), StepState::Unavailable);
+}
+
+TEST(ReservedTensors, carry_the_notes) {
+  SmallRun run;
+  const std::string longer(100, 'x');
+  run.writer.save({2, Mode::Train, 1},
+                  {raw("bias", {1}), texts("cupel/note", {"{\"dropped\":1}"})});
+  run.writer.save({3, Mode::Train, 2}, {texts("cupel/note", {longer})});
+  const std::vector<Note> notes = run.open().notes();
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0].step, 2);
+  EXPECT_EQ(notes[0].worker, "worker_0");
+  EXPECT_EQ(notes[0].text, "{\"dropped\":1}");
+  EXPECT_EQ(notes[1].text, longer);
+}
+
+TEST(Totals, count_rows_bytes_and_the_newest_overhead_of_each_worker) {
+  MemoryRun run;
+  run.worker({"a", 2})
+      .save(0, {filled("w", 100, 1), scalar("cupel/overhead", 0.5)})
+      .save(1, {filled("w", 100, 1), scalar("cupel/overhead", 0.25)});
+  run.worker({"b", 2}).save(0, {raw("w", {1}), scalar("cupel/overhead", 0.75)});
+  const TrialTotals totals = run.open().totals();
+  EXPECT_EQ(totals.rows, 3);
+  EXPECT_EQ(totals.value_bytes, 800U);
+  EXPECT_EQ(totals.overhead, 0.5);
+  EXPECT_EQ(totals.newest_time_us, WorkerWriter::kTime + 1);
+  std::uint64_t bytes = 0;
+  for (const ObjectInfo& info : run.store->list(kIndexPrefix)) bytes += info.size;
+  EXPECT_EQ(totals.index_bytes, bytes);
+}
+
+}  // namespace
+}  // namespace cupel::testing

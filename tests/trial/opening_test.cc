@@ -1,0 +1,123 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "cupel/core/error.h"
+#include "cupel/store/local_store.h"
+#include "store/scratch_directory.h"
+#include "trial/trial_fixture.h"
+
+namespace cupel::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(OpeningATrial, without_a_run_is_refused_at_once) {
+  MemoryRun run;
+  EXPECT_THROW(run.open(), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, in_an_absent_directory_is_refused) {
+  const ScratchDirectory directory;
+  EXPECT_THROW(create_trial((directory / "absent").string()), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, waits_for_the_run_when_asked_to) {
+  MemoryRun run;
+  std::jthread training([&] { run.worker().save_steps({0}); });
+  const Trial trial = run.open({.wait_for_run = milliseconds(60'000)});
+  EXPECT_NO_THROW(trial.wait_for_steps({0}));
+}
+
+TEST(OpeningATrial, gives_up_waiting_for_the_run) {
+  MemoryRun run;
+  EXPECT_THROW(run.open({.wait_for_run = milliseconds(20)}), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, does_not_wait_for_a_run_that_has_ended_without_files) {
+  MemoryRun run;
+  run.end();
+  EXPECT_THROW(run.open({.wait_for_run = milliseconds(60'000)}), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, of_an_ended_run_needs_the_files_of_all_workers) {
+  MemoryRun run;
+  run.worker({"a", 2}).save_steps({0}).finish();
+  EXPECT_THROW(run.open(), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, names_it_after_its_directory) {
+  const ScratchDirectory directory;
+  const std::string path = (directory / "mnist").string();
+  LocalStore store(path);
+  WorkerWriter(store).save_steps({0});
+  EXPECT_EQ(create_trial(path)->name(), "mnist");
+  EXPECT_EQ(create_trial("  " + path + "// ")->name(), "mnist");
+  EXPECT_EQ(create_trial(path, {.name = "other"})->name(), "other");
+  EXPECT_EQ(create_trial(path)->location(), path);
+}
+
+TEST(OpeningATrial, refuses_ranges_that_are_none) {
+  MemoryRun run;
+  run.worker();
+  EXPECT_THROW(run.open({.range_steps = {5, 5}}), UsageError);
+  EXPECT_THROW(run.open({.range_steps = {-1, 5}}), UsageError);
+  EXPECT_THROW(run.open({.range_steps = {std::nullopt, -5}}), UsageError);
+}
+
+/// Steps 0 … 7 in segments of two.
+struct EightSteps : MemoryRun {
+  WorkerWriter writer = worker();
+  EightSteps() {
+    for (const std::int64_t step : {0, 2, 4, 6}) writer.save_steps({step, step + 1}).seal();
+  }
+};
+
+TEST(StepRanges, load_only_what_is_in_them) {
+  EightSteps run;
+  EXPECT_THAT(run.open({.range_steps = {0, 5}}).steps(), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(run.open({.range_steps = {3, 6}}).steps(), ElementsAre(3, 4, 5));
+  EXPECT_THAT(run.open({.range_steps = {.begin = 5}}).steps(), ElementsAre(5, 6, 7));
+  EXPECT_THAT(run.open({.range_steps = {.end = 2}}).steps(), ElementsAre(0, 1));
+  EXPECT_THAT(run.open({.range_steps = {.begin = 100}}).steps(), IsEmpty());
+}
+
+TEST(StepRanges, read_only_the_segments_that_may_be_in_them) {
+  EightSteps run;
+  auto wrapper = std::make_shared<StoreWrapper>(run.store);
+  std::vector<std::string> read;
+  wrapper->before_get_range = [&](std::string_view key) { read.emplace_back(key); };
+  const Trial trial(wrapper, {.range_steps = {2, 4}});
+  EXPECT_THAT(read, ElementsAre(SegmentName{0, 2, "worker_0"}.index_key()));
+  EXPECT_THAT(trial.steps(), ElementsAre(2, 3));
+}
+
+TEST(StepRanges, are_passed_when_the_run_has_gone_behind_them) {
+  EightSteps run;
+  const Trial trial = run.open({.range_steps = {.end = 4}});
+  EXPECT_EQ(trial.last_complete_step(), 3);
+  EXPECT_EQ(trial.has_passed_step(3), StepState::Available);
+}
+
+TEST(StepRanges, follow_a_run_that_grows) {
+  EightSteps run;
+  const Trial trial = run.open({.range_steps = {7, 10}});
+  EXPECT_THAT(trial.steps(), ElementsAre(7));
+  run.writer.save_steps({8, 11});
+  EXPECT_THAT(trial.steps(), ElementsAre(7, 8));
+}
+
+TEST(StepRanges, keep_attempts_apart) {
+  EightSteps run;
+  run.worker({"worker_0", 1, 1}).save_steps({1, 9}).seal().save_steps({12});
+  EXPECT_THAT(run.open({.range_steps = {.begin = 4}}).steps(), ElementsAre(9, 12));
+  EXPECT_THAT(run.open({.range_steps = {.begin = 10}}).steps(), ElementsAre(12));
+  EXPECT_THAT(run.open({.range_steps = {.end = 5}}).steps(), ElementsAre(0, 1));
+}
+
+}  // namespace
+}  // namespace cupel::testing

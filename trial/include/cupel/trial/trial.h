@@ -1,0 +1,206 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/collection.h"
+#include "cupel/core/mode.h"
+#include "cupel/core/pattern.h"
+#include "cupel/trial/tensor.h"
+
+namespace cupel {
+
+class Store;
+
+/// Global steps begin <= step < end; either end may be left open.
+struct StepRange {
+  std::optional<std::int64_t> begin = std::nullopt;
+  std::optional<std::int64_t> end = std::nullopt;
+};
+
+struct TrialOptions {
+  std::string name =
+      {};  ///< How the trial is called in verdict lines; default: the last part of its path.
+  StepRange range_steps = {};  ///< Only these global steps are loaded.
+  /// How long to wait for a run that is not there yet; default: not at all.
+  std::chrono::milliseconds wait_for_run = std::chrono::milliseconds(0);
+};
+
+/// Selects names of tensors; what is left out selects everything. regex and collection exclude each
+/// other.
+struct TensorQuery {
+  std::optional<std::int64_t> step = std::nullopt;  ///< A step of `mode`: tensors saved there.
+  Mode mode = Mode::Global;                         ///< Global: a global step, or every mode.
+  PatternList regex = {};                           ///< Searched anywhere in the name.
+  std::string collection = {};                      ///< Listed names and matches of its patterns.
+};
+
+/// What is known of a step; the numbers are the ported SDK's.
+enum class StepState { Unavailable = 0, Available = 1, NotYetAvailable = 2 };
+
+struct WaitOptions {
+  std::optional<std::chrono::milliseconds> timeout =
+      std::nullopt;  ///< Default: as long as it takes.
+  std::stop_token stop = {};
+};
+
+/// Something a hook said about itself at a step: JSON text.
+struct Note {
+  std::int64_t step = 0;
+  std::string worker;
+  std::string text;
+};
+
+/// What `cupel info` counts.
+struct TrialTotals {
+  std::int64_t rows = 0;  ///< Tensors times steps times workers.
+  std::uint64_t index_bytes = 0;
+  std::uint64_t value_bytes = 0;  ///< In events files; values of up to 64 bytes are in the index.
+  /// The hook's share of the run's wall time: the newest of each worker, averaged.
+  std::optional<double> overhead;
+  std::int64_t newest_time_us = 0;  ///< Of the newest committed step; 0 if none.
+};
+
+class Snapshot;  // the immutable table of committed steps that queries read
+class TrialIndex;
+
+/// Answers which steps and tensors of one run exist, and fetches their values.
+///
+/// A Trial may be opened while the run is still being written. Queries see newly committed steps
+/// (they look for them when the store says that something changed) unless the view is pinned; a
+/// pinned view answers from one snapshot. Queries may run from several threads at once, also beside
+/// refresh(); one thread at a time refreshes, the others wait for it. Pins are made and ended while
+/// no other thread queries the view.
+///
+/// Steps are listed, and the tensors that they hold, when every worker has committed something at
+/// or behind them (last_complete_step()), or the run has ended. What was committed by some can be
+/// asked for by its step all the same.
+///
+/// Where a later attempt of a worker goes back to an earlier step, what it does again replaces what
+/// was there: rewound_to() says so.
+///
+/// Damage in an index file is FormatError from the query or refresh() that meets it, once;
+/// afterwards queries answer from everything before it (the worker's attempt ends there for them),
+/// and refresh() and waiting for a step that is not there throw it again. Damage in a value is
+/// FormatError whenever the value is asked for.
+class Trial {
+ public:
+  /// Throws MissingCollectionFiles when there is no run and options.wait_for_run is over, or an
+  /// ended one lacks files of workers; FormatError for a damaged collections file (an index file's
+  /// waits for the first query); UsageError for a bad range; StoreError.
+  explicit Trial(std::shared_ptr<const Store> store, TrialOptions options = {});
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// Another view of the same run: shares everything read so far, is pinned by itself.
+  std::unique_ptr<Trial> view() const;
+
+  const std::string& name() const noexcept;
+  std::string location() const;
+
+  /// Sorted steps of a mode (Global: all global steps).
+  std::vector<std::int64_t> steps(Mode mode = Mode::Global,
+                                  bool show_incomplete_steps = false) const;
+  /// Modes that have data; never Global.
+  std::vector<Mode> modes() const;
+  std::optional<Mode> mode(std::int64_t global_step) const;
+  std::optional<std::int64_t> mode_step(std::int64_t global_step) const;
+  std::optional<std::int64_t> global_step(Mode mode, std::int64_t mode_step) const;
+  /// The greatest global step that every worker has passed; -1 at first, the last step once the run
+  /// ended.
+  std::int64_t last_complete_step() const;
+
+  /// Sorted names. An unseen step or mode gives none; regex and collection together are UsageError.
+  std::vector<std::string> tensor_names(const TensorQuery& query = {}) const;
+  /// Throws TensorUnavailable if no committed step (up to the pin) contains `name`.
+  Tensor tensor(std::string_view name) const;
+  std::optional<Tensor> find_tensor(
+      std::string_view name) const;  ///< Same; absence is a normal answer.
+  bool has_tensor(std::string_view name) const;
+
+  std::vector<std::string> workers() const;  ///< All that are known: worker_2 before worker_10.
+  std::int64_t num_workers() const;
+  /// Workers that saved nothing at a global step which others saved; empty for a step nobody saved.
+  std::vector<std::string> missing_workers(std::int64_t global_step) const;
+
+  /// The collections that are in the run, with the listed names of all workers together.
+  Collections collections() const;
+  Collection collection(
+      std::string_view name) const;  ///< An empty one if the run has none of that name.
+
+  StepState has_passed_step(std::int64_t step, Mode mode = Mode::Global) const;
+  /// Returns when all steps are available. Throws StepUnavailable for one the run has passed,
+  /// NoMoreData for one behind the end of an ended run, StepNotYetAvailable when the time is over
+  /// or a stop was requested. Works on pinned views too, which stay as they are.
+  void wait_for_steps(const std::vector<std::int64_t>& steps, Mode mode = Mode::Global,
+                      const WaitOptions& options = {}) const;
+
+  /// Whether the end marker is there and everything before it has been read; never true of a view
+  /// pinned up to a step, which shall look the same afterwards as it did live.
+  bool ended() const;
+  /// Looks for newly committed steps; true if there were any, or the run ended. Does nothing when
+  /// ended. A pinned view stays as it is.
+  bool refresh() const;
+  /// Waits until the run may have changed since the last call (true) or the time is over; wake()
+  /// ends it from any thread. The first call on a view returns true at once. One thread at a time
+  /// waits on a view.
+  bool wait_for_change(std::chrono::milliseconds at_most) const;
+  void wake() const;
+
+  std::vector<Note> notes() const;
+  TrialTotals totals() const;
+
+  /// The newest snapshot, or the pinned one; does not look for newer steps.
+  std::shared_ptr<const Snapshot> snapshot() const;
+  /// The least global step from which on `since` shows what a later attempt of a worker has taken
+  /// back by the time of snapshot(): judged steps from there on are void. Nothing if every step of
+  /// `since` still holds.
+  std::optional<std::int64_t> rewound_to(const Snapshot& since) const;
+
+ private:
+  friend class Tensor;
+  friend class PinnedView;
+  friend class NoRefresh;
+  struct View;
+  explicit Trial(std::unique_ptr<View> view);
+  std::unique_ptr<View> view_;
+};
+
+/// Opens a run: a directory, or "s3://bucket/prefix" where this build can.
+std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options = {});
+
+/// Pins a view to a snapshot, and to the steps up to a global step, until the guard is destroyed.
+///
+/// Behind that step nothing is there yet: no steps, no tensors, no end. Up to it every step counts
+/// as complete, because whoever pins has decided to look.
+class PinnedView {
+ public:
+  PinnedView(Trial& view, std::shared_ptr<const Snapshot> snapshot,
+             std::optional<std::int64_t> up_to_step);
+  ~PinnedView();
+  PinnedView(const PinnedView&) = delete;
+  PinnedView& operator=(const PinnedView&) = delete;
+
+ private:
+  Trial& view_;
+  std::shared_ptr<const Snapshot> before_;
+  std::optional<std::int64_t> limit_before_;
+};
+
+/// Pins a view to what it has seen so far, until the guard is destroyed.
+class NoRefresh {
+ public:
+  explicit NoRefresh(Trial& view);
+
+ private:
+  PinnedView pin_;
+};
+
+}  // namespace cupel

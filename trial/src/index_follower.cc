@@ -1,0 +1,307 @@
+// Following one index file.
+//
+// While a segment is open its file is appended to; when it is sealed a complete file takes its
+// place, with the same rows in other batches. Between two looks at the file either may happen, also
+// between its size being taken and its bytes being read. So a file is known by its identity: a new
+// one is read from its beginning by a new reader, and the rows known already are passed over. A
+// read that does not come out clean is judged only after another look at the file: if that shows a
+// new identity, the read is repeated.
+//
+// A writer seals a segment before it begins the next. Therefore a segment with a successor is
+// looked at once more and is then done with; if it is not sealed it is damaged, unless a later
+// attempt says that its writer died. Only the last segment of a worker is looked at again and
+// again.
+
+#include "index_follower.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace cupel::trial_detail {
+
+namespace {
+
+constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
+
+// Longer files are read in pieces: a length in a directory entry alone never makes us ask for
+// memory, and memory of this size is used again instead of being mapped anew for every file. What
+// follows the last message must come in one piece with it, so the last piece may be longer by a
+// quarter.
+constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
+
+// How often a file may change under one read before we leave it to the next refresh.
+constexpr int kMaxRepeats = 8;
+
+constexpr std::size_t kMaxLastRows = 1024;
+
+}  // namespace
+
+struct IndexFollower::Worker::Segment {
+  SegmentName name;
+  std::string key;
+  std::unique_ptr<IndexReader> reader = {};
+  std::string identity = {};
+  std::uint64_t size = 0;  // when last looked at
+  SegmentEnd end = SegmentEnd::Torn;
+  std::int64_t rows = 0;          // known
+  std::int64_t rows_to_skip = 0;  // of the known ones, in a file that took the place of another
+  std::int64_t last_step = -1;
+  const SegmentFiles* files = nullptr;  // made with the first rows
+};
+
+IndexFollower::IndexFollower(const Store& store, IndexData& data, StepRange range)
+    : store_(store),
+      data_(data),
+      range_begin_(range.begin.value_or(0)),
+      range_end_(range.end.value_or(kFarthest)) {}
+
+IndexFollower::~IndexFollower() = default;
+
+bool IndexFollower::follow(bool run_ended, std::size_t expected_workers) {
+  news_ = false;
+  list_new(expected_workers);
+  for (auto& [name, worker] : workers_) follow_worker(worker, run_ended);
+  return news_;
+}
+
+void IndexFollower::list_new(std::size_t expected_workers) {
+  std::string after;
+  if (!workers_.empty() && workers_.size() >= expected_workers)
+    after = std::ranges::min_element(workers_, {}, [](const auto& entry) {
+              return entry.second.newest_key;
+            })->second.newest_key;
+  // A directory that changes while it is read may hide a file that is being renamed; whatever has a
+  // successor by now was renamed before the second look begins.
+  if (add_listed(store_.list(kIndexPrefix, after)) && store_.can_append())
+    add_listed(store_.list(kIndexPrefix, after));
+}
+
+bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
+  bool any = false;
+  for (const ObjectInfo& info : listed) {
+    const std::optional<SegmentName> name = SegmentName::parse_index_key(info.key);
+    if (!name) continue;
+    Worker& worker = workers_[name->worker];
+    if (info.key <= worker.newest_done) continue;
+    worker.newest_key = std::max(worker.newest_key, info.key);
+    if (worker.open.try_emplace(info.key, Segment{*name, info.key}).second) any = true;
+  }
+  return any;
+}
+
+void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
+  while (!worker.open.empty()) {
+    Segment& segment = worker.open.begin()->second;
+    const auto second = std::next(worker.open.begin());
+    const Segment* next = second == worker.open.end() ? nullptr : &second->second;
+    const bool last_of_attempt = next == nullptr || next->name.attempt != segment.name.attempt;
+    if (worker.damaged_attempt != segment.name.attempt) {
+      try {
+        if (outside_range(segment, next)) {
+          pass_over(worker, segment);
+        } else {
+          look_again(worker, segment);
+          const bool must_be_sealed = !last_of_attempt || (next == nullptr && run_ended);
+          if (must_be_sealed && segment.end != SegmentEnd::Sealed)
+            throw FormatError(segment.key, segment.reader ? segment.reader->consumed() : 0,
+                              segment.end == SegmentEnd::Torn && segment.reader
+                                  ? segment.reader->torn_reason()
+                                  : "the segment is not sealed, though nothing more can come");
+        }
+      } catch (const FormatError& error) {
+        worker.damaged_attempt = segment.name.attempt;
+        damage_.push_back(error);
+      }
+    }
+    const bool done = next != nullptr || run_ended || segment.end == SegmentEnd::Sealed ||
+                      worker.damaged_attempt == segment.name.attempt;
+    if (!done) return;
+    worker.newest_done = segment.key;
+    worker.open.erase(worker.open.begin());
+  }
+}
+
+/// Whether no row of the segment can be in the range, as far as names tell.
+bool IndexFollower::outside_range(const Segment& segment, const Segment* next) const noexcept {
+  if (segment.rows > 0) return false;
+  if (segment.name.first_step >= range_end_) return true;
+  return next != nullptr && next->name.attempt == segment.name.attempt &&
+         next->name.first_step <= range_begin_;
+}
+
+void IndexFollower::pass_over(Worker& worker, const Segment& segment) {
+  if (segment.name.attempt < worker.attempt) return;
+  begin_attempt(worker, segment.name.attempt, segment.name.first_step);
+  // The segment began after everything in the range, or is followed by one that begins before it:
+  // the worker is known to have come this far.
+  const std::int64_t reached =
+      segment.name.first_step >= range_end_ ? range_end_ - 1 : segment.name.first_step;
+  if (reached <= worker.progress) return;
+  worker.progress = reached;
+  news_ = true;
+}
+
+/// Brings the segment up to date with its file as it is now.
+void IndexFollower::look_again(Worker& worker, Segment& segment) {
+  const std::optional<ObjectInfo> info = store_.stat(segment.key);
+  if (!info) throw FormatError(segment.key, 0, "the index file was there and is gone");
+  if (segment.reader && info->identity == segment.identity && info->size == segment.size) return;
+  read(worker, segment, *info);
+}
+
+void IndexFollower::read(Worker& worker, Segment& segment, ObjectInfo info) {
+  for (int repeat = 0;; ++repeat) {
+    if (!segment.reader || info.identity != segment.identity) {
+      segment.reader = std::make_unique<IndexReader>(segment.key);
+      segment.identity = info.identity;
+      segment.rows_to_skip = segment.rows;
+    }
+    bool came_short = false;
+    std::optional<FormatError> damage;
+    std::optional<StoreError> failure;
+    try {
+      segment.end = read_to(worker, segment, info.size, came_short);
+    } catch (const FormatError& error) {
+      damage = error;
+    } catch (const StoreError& error) {
+      failure = error;
+    }
+    const bool clean = !damage && !failure && !came_short && segment.end != SegmentEnd::Torn;
+    if (clean) return note_size(segment, info.size);
+
+    const std::optional<ObjectInfo> now = store_.stat(segment.key);
+    if (!now && failure) throw *failure;
+    if (!now) throw FormatError(segment.key, 0, "the index file was removed while it was read");
+    const bool replaced = now->identity != segment.identity;
+    if (!replaced && damage) throw *damage;
+    if (!replaced && failure) throw *failure;
+    if (!replaced && now->size < segment.reader->consumed())
+      throw FormatError(segment.key, now->size, "the index file has become shorter");
+    // A torn end is fine for now: whoever called knows whether more may come.
+    if (!replaced && (now->size <= info.size || repeat >= kMaxRepeats))
+      return note_size(segment, info.size);
+    info = *now;
+  }
+}
+
+void IndexFollower::note_size(Segment& segment, std::uint64_t size) {
+  index_bytes_ = index_bytes_ - segment.size + size;
+  segment.size = size;
+}
+
+/// Feeds the reader with the file's bytes up to `size`.
+SegmentEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t size,
+                                  bool& came_short) {
+  SegmentEnd end = SegmentEnd::Torn;
+  std::uint64_t piece = kPiece;
+  for (;;) {
+    const std::uint64_t from = segment.reader->consumed();
+    if (size < from) {
+      came_short = true;
+      return end;
+    }
+    const std::uint64_t length = size - from <= piece + piece / 4 ? size - from : piece;
+    AlignedBuffer buffer(static_cast<std::size_t>(length));
+    const std::size_t got = store_.get_range(segment.key, from, buffer.span());
+    buffer.shrink(got);
+    came_short = got < length;
+    end = segment.reader->read(std::make_shared<const AlignedBuffer>(std::move(buffer)),
+                               [&](const IndexBatch& batch) { take(worker, segment, batch); });
+    if (came_short || from + length >= size) break;
+    // The piece ended inside a message; one that is larger than a piece needs a larger one.
+    if (segment.reader->consumed() == from) piece *= 2;
+  }
+  if (end == SegmentEnd::Sealed && segment.rows_to_skip > 0)
+    throw FormatError(segment.key, segment.reader->consumed(),
+                      "the sealed segment lacks rows that it had while it was open");
+  return end;
+}
+
+void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& batch) {
+  block_ = nullptr;
+  for (std::size_t first = 0; first < batch.rows;) {
+    std::size_t last = first + 1;
+    while (last < batch.rows && batch.step[last] == batch.step[first]) ++last;
+    const auto rows = static_cast<std::int64_t>(last - first);
+    if (segment.rows_to_skip > 0) {
+      segment.rows_to_skip -= rows;
+      if (segment.rows_to_skip < 0 ||
+          (segment.rows_to_skip == 0 && batch.step[first] != segment.last_step))
+        throw FormatError(segment.key, segment.reader->consumed(),
+                          "the sealed segment has other rows than it had while it was open");
+    } else {
+      take_step(worker, segment, batch, first, last);
+      segment.rows += rows;
+      segment.last_step = batch.step[first];
+    }
+    first = last;
+  }
+}
+
+void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch& batch,
+                              std::size_t first, std::size_t last) {
+  const StepHeader header = batch.header(first);
+  begin_attempt(worker, segment.name.attempt, header.step);
+  if (segment.name.attempt < worker.attempt)
+    return;  // an attempt that is over, and was hidden here
+  if (header.step <= worker.progress)
+    throw FormatError(segment.key, segment.reader->consumed(),
+                      "the segment begins before the end of the one before it");
+  if (header.step < range_begin_ || header.step >= range_end_) {
+    worker.progress = header.step;
+    news_ = true;
+    return;
+  }
+
+  if (block_ == nullptr) block_ = &data_.blocks.emplace_back(batch);
+  if (segment.files == nullptr) {
+    SegmentFiles& files = data_.files.next();
+    files.index_key = segment.key;
+    files.events_key = segment.name.events_key();
+    segment.files = &files;
+  }
+  StepRows rows{.step = header.step,
+                .mode_step = header.mode_step,
+                .time_us = header.time_us,
+                .value_bytes = 0,
+                .block = block_,
+                .layout = data_.layouts.intern(batch, first, last, worker.layout_hint),
+                .files = segment.files,
+                .first_row = static_cast<std::uint32_t>(first),
+                .mode = header.mode};
+  fill_forms(worker, batch, rows);
+  for (std::size_t row = first; row < last; ++row)
+    if (block_->is_stored(row)) rows.value_bytes += block_->length(row);
+  worker.steps->append(rows);
+  worker.progress = header.step;
+  news_ = true;
+}
+
+void IndexFollower::fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows) {
+  if (worker.last_rows.size() >= kMaxLastRows) worker.last_rows.clear();
+  auto& [last_block, last_first] = worker.last_rows[rows.layout];
+  for (std::size_t i = 0; i < rows.layout->size(); ++i) {
+    std::optional<std::uint32_t> guess;
+    if (last_block != nullptr) guess = last_block->form(last_first + i);
+    block_->set_form(rows.first_row + i, data_.forms.intern(batch, rows.first_row + i, guess));
+  }
+  last_block = rows.block;
+  last_first = rows.first_row;
+}
+
+/// Hides what earlier attempts of the worker committed at `step` and behind it.
+void IndexFollower::begin_attempt(Worker& worker, std::int32_t attempt, std::int64_t step) {
+  if (attempt <= worker.attempt) return;
+  worker.attempt = attempt;
+  const std::size_t known = worker.steps->sizes().steps;
+  const std::size_t kept = worker.steps->count_until(step - 1, known);
+  if (kept < known) rewinds_.push_back(worker.steps->step(kept).step);
+  if (worker.progress >= step) {
+    worker.steps = worker.steps->before(step);
+    worker.progress = step - 1;
+    news_ = true;
+  }
+}
+
+}  // namespace cupel::trial_detail

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cupel/core/dtype.h"
+#include "cupel/core/reduction.h"
+#include "cupel/core/shape.h"
+#include "cupel/core/value_counts.h"
+#include "cupel/format/index_reader.h"
+#include "stable_vector.h"
+
+namespace cupel::trial_detail {
+
+/// What rows of a tensor have in common at most steps: type, number of elements and shape.
+struct RowForm {
+  std::int64_t elements = 0;
+  DType dtype = DType::F32;
+  bool has_shape = false;
+  std::vector<std::int64_t> extents;
+
+  bool matches(const IndexBatch& batch, std::size_t row) const noexcept;
+};
+
+/// Every form of a run once. One thread interns; any thread reads the forms of numbers it was
+/// given.
+class FormTable {
+ public:
+  /// The number of the row's form; `guess` is tried first.
+  std::uint32_t intern(const IndexBatch& batch, std::size_t row,
+                       std::optional<std::uint32_t> guess);
+  const RowForm& operator[](std::uint32_t id) const noexcept { return forms_[id]; }
+
+ private:
+  StableVector<RowForm> forms_;
+  std::unordered_multimap<std::size_t, std::uint32_t> ids_;
+};
+
+/// The rows of one batch of an index file, copied column by column; only columns that hold anything
+/// are kept. Immutable once its forms are filled in.
+class RowBlock {
+ public:
+  explicit RowBlock(const IndexBatch& batch);
+
+  std::uint32_t form(std::size_t row) const noexcept { return forms_[row]; }
+  void set_form(std::size_t row, std::uint32_t form) noexcept { forms_[row] = form; }
+
+  bool is_stored(std::size_t row) const noexcept { return (flags_[row] & kStored) != 0; }
+  bool is_inline(std::size_t row) const noexcept { return (flags_[row] & kInline) != 0; }
+  bool has_value(std::size_t row) const noexcept {
+    return (flags_[row] & (kStored | kInline)) != 0;
+  }
+  bool has_reductions(std::size_t row) const noexcept { return (flags_[row] & kReductions) != 0; }
+
+  /// Where the value is in the events file; only where is_stored(row).
+  std::uint64_t offset(std::size_t row) const noexcept { return offsets_[row]; }
+  std::uint64_t length(std::size_t row) const noexcept { return lengths_[row]; }
+  std::uint32_t crc32c(std::size_t row) const noexcept { return crcs_[row]; }
+  /// Only where is_inline(row).
+  std::span<const std::byte> inline_value(std::size_t row) const noexcept {
+    const std::size_t begin = row == 0 ? 0 : inline_ends_[row - 1];
+    return {inline_bytes_.data() + begin, inline_ends_[row] - begin};
+  }
+
+  std::optional<ValueCounts> counts(std::size_t row) const noexcept;
+  std::optional<double> reduction(std::size_t row, Reduction reduction) const noexcept {
+    if ((flags_[row] >> reduction.index() & 1U) == 0) return std::nullopt;
+    return reductions_[reduction.index()][row];
+  }
+  ReductionValues reductions(std::size_t row) const noexcept;
+
+ private:
+  template <class T>
+  using Column = std::unique_ptr<T[]>;
+
+  // A row's flags: bit i says that reduction i is there.
+  static constexpr std::uint32_t kReductions = (1U << Reduction::kCount) - 1;
+  static constexpr std::uint32_t kCounts = 1U << Reduction::kCount;
+  static constexpr std::uint32_t kStored = kCounts << 1;
+  static constexpr std::uint32_t kInline = kCounts << 2;
+
+  void copy_values(const IndexBatch& batch);
+  void copy_counts(const IndexBatch& batch);
+  void copy_reductions(const IndexBatch& batch);
+
+  Column<std::uint32_t> forms_, flags_;
+  Column<std::uint64_t> offsets_, lengths_;
+  Column<std::uint32_t> crcs_;
+  Column<std::uint32_t> inline_ends_;
+  std::vector<std::byte> inline_bytes_;
+  std::array<Column<std::int64_t>, 4>
+      counts_;  // nan, pos_inf, neg_inf, zero; a column of zeros is not kept
+  std::array<Column<double>, Reduction::kCount> reductions_;
+};
+
+}  // namespace cupel::trial_detail

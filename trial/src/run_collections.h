@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/collection.h"
+#include "cupel/format/collections_file.h"
+#include "cupel/store/store.h"
+#include "names.h"
+#include "worker_order.h"
+
+namespace cupel::trial_detail {
+
+/// Remembers for every tensor name whether a collection or a list of patterns selects it, so that
+/// each name is searched once. Any thread.
+class NameFilter {
+ public:
+  explicit NameFilter(Collection collection) : collection_(std::move(collection)) {}
+
+  bool selects(std::uint32_t id, const std::string& name) const;
+  const Collection& collection() const noexcept { return collection_; }
+
+ private:
+  enum class Answer : std::uint8_t { Unknown, No, Yes };
+  const Collection collection_;
+  mutable std::shared_mutex mutex_;
+  mutable std::vector<Answer> answers_;  // by name id; guarded by mutex_
+};
+
+/// What the collections files of all workers say together. Immutable.
+class RunCollections {
+ public:
+  struct File {
+    std::string identity;
+    std::uint64_t size = 0;
+    CollectionsFile content;
+  };
+  using Files = std::map<std::string, File, WorkerOrder>;  // by worker
+
+  /// `before` lends the filters of collections that did not change.
+  explicit RunCollections(Files files, const RunCollections* before = nullptr);
+
+  /// Reads the files that are new or changed. Null if nothing changed; never null at first.
+  static std::shared_ptr<const RunCollections> read(const Store& store,
+                                                    const RunCollections* before);
+
+  const Files& files() const noexcept { return files_; }
+  const Collections& all() const noexcept { return all_; }
+  /// Of the newest attempt.
+  std::int64_t num_workers() const noexcept { return num_workers_; }
+  /// Null for a collection the run does not have.
+  const NameFilter* filter(std::string_view collection) const noexcept;
+
+ private:
+  Files files_;
+  Collections all_;
+  std::int64_t num_workers_ = 1;
+  std::map<std::string, std::shared_ptr<const NameFilter>, std::less<>> filters_;
+};
+
+/// Filters of patterns given in queries, by their texts.
+class PatternFilters {
+ public:
+  std::shared_ptr<const NameFilter> get(const PatternList& patterns);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<std::string>, std::shared_ptr<const NameFilter>>
+      filters_;  // guarded by mutex_
+};
+
+}  // namespace cupel::trial_detail

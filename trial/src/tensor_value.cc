@@ -1,0 +1,116 @@
+#include "cupel/trial/tensor_value.h"
+
+#include <cstring>
+#include <utility>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+
+namespace {
+
+template <class T>
+T load(const std::byte* bytes, std::int64_t index) noexcept {
+  T value;
+  std::memcpy(&value, bytes + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// What is wrong with the bytes of a Utf8 value: elements + 1 offsets, then the text; null if
+/// nothing.
+const char* utf8_defect(std::span<const std::byte> bytes, std::int64_t elements) noexcept {
+  const std::size_t slots = bytes.size() / sizeof(std::int64_t);
+  if (static_cast<std::uint64_t>(elements) >= slots)
+    return "the offsets of a text value are cut off";
+  const auto text =
+      static_cast<std::int64_t>(bytes.size() - (static_cast<std::size_t>(elements) + 1) * 8);
+  std::int64_t before = load<std::int64_t>(bytes.data(), 0);
+  if (before != 0) return "the offsets of a text value do not begin with 0";
+  for (std::int64_t i = 1; i <= elements; ++i) {
+    const auto next = load<std::int64_t>(bytes.data(), i);
+    if (next < before) return "the offsets of a text value fall";
+    before = next;
+  }
+  return before == text ? nullptr : "the offsets of a text value do not end with its length";
+}
+
+const char* defect(DType dtype, const Shape& shape, std::span<const std::byte> bytes) noexcept {
+  const std::int64_t elements = shape.elements();
+  if (elements < 0) return "a value's shape is impossible";
+  if (dtype == DType::Utf8) return utf8_defect(bytes, elements);
+  const std::size_t size = element_size(dtype);
+  if (bytes.size() % size != 0 || bytes.size() / size != static_cast<std::uint64_t>(elements))
+    return "a value's length does not fit its type and shape";
+  if (dtype == DType::Bool)
+    for (const std::byte byte : bytes)
+      if (byte > std::byte{1}) return "a bool is neither 0 nor 1";
+  return nullptr;
+}
+
+}  // namespace
+
+TensorValue::TensorValue(DType dtype, const Shape& shape,
+                         std::shared_ptr<const AlignedBuffer> bytes, std::string_view file,
+                         std::uint64_t offset)
+    : dtype_(dtype), elements_(shape.elements()), bytes_(std::move(bytes)) {
+  if (const char* wrong = defect(dtype, shape, bytes_->span()))
+    throw FormatError(std::string(file), offset, wrong);
+  shape_.assign(shape);
+}
+
+void TensorValue::require_dtype(DType wanted) const {
+  if (wanted != dtype_)
+    throw UsageError("A tensor value is not of the type asked for: it is " +
+                     std::string(to_string(dtype_)) + ", not " + std::string(to_string(wanted)));
+}
+
+std::vector<std::string> TensorValue::strings() const {
+  require_dtype(DType::Utf8);
+  std::vector<std::string> strings;
+  strings.reserve(static_cast<std::size_t>(elements_));
+  const auto* text = reinterpret_cast<const char*>(bytes_->data()) +
+                     (static_cast<std::size_t>(elements_) + 1) * sizeof(std::int64_t);
+  for (std::int64_t i = 0; i < elements_; ++i) {
+    const auto begin = load<std::int64_t>(bytes_->data(), i);
+    const auto end = load<std::int64_t>(bytes_->data(), i + 1);
+    strings.emplace_back(text + begin, static_cast<std::size_t>(end - begin));
+  }
+  return strings;
+}
+
+double TensorValue::at(std::int64_t index) const noexcept {
+  const std::byte* bytes = bytes_->data();
+  switch (dtype_) {
+    case DType::Bool:
+      return bytes[index] == std::byte{1} ? 1.0 : 0.0;
+    case DType::I8:
+      return load<std::int8_t>(bytes, index);
+    case DType::I16:
+      return load<std::int16_t>(bytes, index);
+    case DType::I32:
+      return load<std::int32_t>(bytes, index);
+    case DType::I64:
+      return static_cast<double>(load<std::int64_t>(bytes, index));
+    case DType::U8:
+      return load<std::uint8_t>(bytes, index);
+    case DType::U16:
+      return load<std::uint16_t>(bytes, index);
+    case DType::U32:
+      return load<std::uint32_t>(bytes, index);
+    case DType::U64:
+      return static_cast<double>(load<std::uint64_t>(bytes, index));
+    case DType::F16:
+      return static_cast<double>(static_cast<float>(load<Float16>(bytes, index)));
+    case DType::BF16:
+      return static_cast<double>(static_cast<float>(load<BFloat16>(bytes, index)));
+    case DType::F32:
+      return static_cast<double>(load<float>(bytes, index));
+    case DType::F64:
+      return load<double>(bytes, index);
+    case DType::Utf8:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace cupel

@@ -1,0 +1,194 @@
+#include "trial_index.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/format/layout.h"
+
+namespace cupel {
+
+using trial_detail::IndexData;
+using trial_detail::IndexFollower;
+using trial_detail::RunCollections;
+
+namespace {
+
+constexpr std::size_t kMaxWarnings = 100;
+
+void check_range(const StepRange& range) {
+  if (range.begin.value_or(0) < 0 || range.end.value_or(0) < 0)
+    throw UsageError("range_steps must not be negative");
+  if (range.begin && range.end && *range.begin >= *range.end)
+    throw UsageError("range_steps must begin before it ends: " + std::to_string(*range.begin) +
+                     ", " + std::to_string(*range.end));
+}
+
+const StepRange& checked(const StepRange& range) {
+  check_range(range);
+  return range;
+}
+
+std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
+  if (!store) throw UsageError("A trial needs a store");
+  return store;
+}
+
+}  // namespace
+
+TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options)
+    : store_(checked(std::move(store))),
+      data_(std::make_shared<IndexData>()),
+      watch_(store_->watch()),
+      follower_(*store_, *data_, checked(options.range_steps)) {
+  const std::lock_guard lock(refresh_mutex_);
+  await_collections(options.wait_for_run);
+  look();
+  const auto files = static_cast<std::int64_t>(collections_->files().size());
+  if (newest()->ended && files < collections_->num_workers())
+    throw MissingCollectionFiles(store_->location(),
+                                 "the run has ended with " + std::to_string(files) + " of " +
+                                     std::to_string(collections_->num_workers()) + " workers");
+}
+
+void TrialIndex::await_collections(std::chrono::milliseconds at_most) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    collections_ = RunCollections::read(*store_, nullptr);
+    if (!collections_->files().empty()) return;
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    if (waited >= at_most || store_->stat(kEndMarker))
+      throw MissingCollectionFiles(store_->location());
+    watch_->wait(std::min(at_most - waited, std::chrono::milliseconds(1000)));
+  }
+}
+
+std::shared_ptr<const Snapshot> TrialIndex::newest() const {
+  const std::lock_guard lock(newest_mutex_);
+  return newest_;
+}
+
+std::shared_ptr<const Snapshot> TrialIndex::up_to_date() {
+  if (at_rest_.load(std::memory_order_acquire)) return newest();
+  const std::lock_guard lock(refresh_mutex_);
+  if (!newest()->ended && (watch_->changed() || look_owed_)) look();
+  if (damage_told_ < follower_.damage().size())
+    throw FormatError(follower_.damage()[damage_told_++]);
+  at_rest_.store(newest()->ended, std::memory_order_release);
+  return newest();
+}
+
+bool TrialIndex::refresh() {
+  const std::lock_guard lock(refresh_mutex_);
+  bool news = false;
+  if (!newest()->ended) {
+    watch_->changed();  // what it has to say is looked at now
+    news = look();
+  }
+  if (!follower_.damage().empty()) {
+    damage_told_ = follower_.damage().size();
+    throw FormatError(follower_.damage().front());
+  }
+  return news;
+}
+
+void TrialIndex::require_undamaged() {
+  const std::lock_guard lock(refresh_mutex_);
+  if (!follower_.damage().empty()) throw FormatError(follower_.damage().front());
+}
+
+void TrialIndex::warn_once(const std::string& message) {
+  {
+    const std::lock_guard lock(warned_mutex_);
+    if (warned_.size() >= kMaxWarnings || !warned_.insert(message).second) return;
+  }
+  log(LogLevel::Warning, message);
+}
+
+/// Reads what is new and publishes it, also when a store fails on the way.
+bool TrialIndex::look() {
+  look_owed_ = true;
+  // Whatever was committed before the marker was written is listed after it was seen.
+  const bool marked = store_->stat(kEndMarker).has_value();
+  std::set<std::string, std::less<>> ended_workers;
+  for (const ObjectInfo& info : store_->list(kEndedPrefix))
+    ended_workers.insert(info.key.substr(kEndedPrefix.size()));
+
+  bool news = false;
+  try {
+    const auto expected = std::max<std::int64_t>(
+        collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
+    news = follower_.follow(marked, static_cast<std::size_t>(expected));
+    // The tags of a step are written before its index is, so they are read after it.
+    if (auto changed = RunCollections::read(*store_, collections_.get()))
+      collections_ = std::move(changed);
+  } catch (...) {
+    publish(ended_workers_, false);
+    throw;
+  }
+  publish(std::move(ended_workers), marked);
+  look_owed_ = false;
+  return news || marked;
+}
+
+void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool ended) {
+  ended_workers_ = std::move(ended_workers);
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->data = data_;
+  snapshot->collections = collections_;
+  snapshot->ended = ended;
+  snapshot->index_bytes = follower_.index_bytes();
+  snapshot->rewinds = follower_.rewinds();
+  std::set<std::string_view, trial_detail::WorkerOrder> names;
+  for (const auto& [name, worker] : follower_.workers()) names.insert(name);
+  for (const auto& [name, file] : collections_->files()) names.insert(name);
+  for (const std::string_view name : names) {
+    static const auto kNoSteps = std::make_shared<const trial_detail::WorkerSteps>();
+    const auto found = follower_.workers().find(name);
+    std::shared_ptr<const trial_detail::WorkerSteps> steps =
+        found == follower_.workers().end() ? kNoSteps : found->second.steps;
+    const trial_detail::WorkerSteps::Sizes sizes = steps->sizes();
+    snapshot->workers.push_back(
+        {*data_->worker_names.emplace(name).first, std::move(steps), sizes});
+  }
+  snapshot->passed = settled(*snapshot, ended_workers_);
+  const std::lock_guard lock(newest_mutex_);
+  newest_ = std::move(snapshot);
+}
+
+/// The least progress over the workers that the run says it has.
+std::int64_t TrialIndex::settled(const Snapshot& snapshot,
+                                 const std::set<std::string, std::less<>>& ended_workers) const {
+  constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
+  if (snapshot.ended) return kEverything;
+  struct Progress {
+    std::int32_t attempt;
+    std::int64_t step;
+  };
+  std::vector<Progress> progress;
+  for (const Snapshot::Worker& worker : snapshot.workers) {
+    Progress own{-1, -1};
+    if (const auto known = follower_.workers().find(worker.name);
+        known != follower_.workers().end())
+      own = {known->second.attempt, known->second.progress};
+    if (const auto file = collections_->files().find(worker.name);
+        file != collections_->files().end())
+      own.attempt = std::max(own.attempt, file->second.content.attempt);
+    if (ended_workers.contains(worker.name)) own.step = kEverything;
+    progress.push_back(own);
+  }
+  const auto wanted =
+      static_cast<std::size_t>(std::max<std::int64_t>(collections_->num_workers(), 1));
+  if (progress.size() < wanted) return -1;
+  // A run that went on with fewer workers has left some behind: those of the newest attempts count.
+  std::ranges::stable_sort(progress, std::ranges::greater{}, &Progress::attempt);
+  progress.resize(wanted, {});
+  return std::ranges::min_element(progress, {}, &Progress::step)->step;
+}
+
+}  // namespace cupel

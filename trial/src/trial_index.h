@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "cupel/store/store.h"
+#include "cupel/trial/trial.h"
+#include "index_data.h"
+#include "index_follower.h"
+#include "run_collections.h"
+#include "snapshot.h"
+
+namespace cupel {
+
+/// Everything that the views of a run share: what was read of it, and the newest snapshot. Any
+/// thread; one at a time refreshes, the others wait for it.
+class TrialIndex {
+ public:
+  /// Opens the run and looks for the first time. Throws as the constructor of Trial does.
+  TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options);
+
+  const Store& store() const noexcept { return *store_; }
+
+  std::shared_ptr<const Snapshot> newest() const;
+
+  /// The newest snapshot after a look at the run, if the store says that it may have changed.
+  /// Throws each damage once.
+  std::shared_ptr<const Snapshot> up_to_date();
+
+  /// Looks in any case; true if anything came. Throws the first damage each time.
+  bool refresh();
+
+  /// Throws the first damage, if there is any.
+  void require_undamaged();
+
+  /// Logs a warning, the first time that it is given.
+  void warn_once(const std::string& message);
+
+ private:
+  void await_collections(std::chrono::milliseconds at_most);
+  bool look();
+  void publish(std::set<std::string, std::less<>> ended_workers, bool ended);
+  std::int64_t settled(const Snapshot& snapshot,
+                       const std::set<std::string, std::less<>>& ended_workers) const;
+
+  const std::shared_ptr<const Store> store_;
+  const std::shared_ptr<trial_detail::IndexData> data_;
+
+  // One thread at a time refreshes, and owns all this.
+  std::mutex refresh_mutex_;
+  std::unique_ptr<Watch> watch_;
+  trial_detail::IndexFollower follower_;
+  std::shared_ptr<const trial_detail::RunCollections> collections_;
+  std::set<std::string, std::less<>> ended_workers_;
+  std::size_t damage_told_ = 0;
+  bool look_owed_ = false;  // the last look was cut short by the store
+
+  std::atomic<bool> at_rest_{false};  // the run has ended and all damage was told
+
+  std::mutex warned_mutex_;
+  std::set<std::string> warned_;  // guarded by warned_mutex_
+
+  mutable std::mutex newest_mutex_;
+  std::shared_ptr<const Snapshot> newest_;  // guarded by newest_mutex_
+};
+
+}  // namespace cupel
