@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cupel/rules/parameters.h"
+#include "cupel/rules/rule.h"
+
+namespace cupel {
+
+/// A rule that comes with cupel: how to make it, and all that is printed about it.
+struct BuiltinRule {
+  std::string_view name;     ///< "VanishingGradient"
+  std::string_view summary;  ///< One line.
+  std::string_view reads;    ///< Which tensors, which reductions, what else it can be fed with.
+  std::span<const ParameterInfo> parameters;
+  std::unique_ptr<Rule> (*make)(Trial& base, const RuleParameters& parameters);
+  /// Throws what make() would throw for these parameters; needs no run.
+  void (*check)(const RuleParameters& parameters);
+};
+
+/// All of them, by name.
+std::span<const BuiltinRule> builtin_rules();
+
+/// Finds a rule by either form of its name ("VanishingGradient", "vanishing_gradient"); null if
+/// there is none.
+const BuiltinRule* find_builtin_rule(std::string_view name);
+
+/// The same; throws UsageError, with the nearest names, if there is none.
+const BuiltinRule& require_builtin_rule(std::string_view name);
+
+/// Makes one; throws UsageError for an unknown name or bad parameters (all at once).
+std::unique_ptr<Rule> make_builtin_rule(std::string_view name, Trial& base,
+                                        const RuleParameters& parameters = {});
+
+}  // namespace cupel

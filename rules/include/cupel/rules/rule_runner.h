@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/rules/parameters.h"
+#include "cupel/rules/rule.h"
+#include "cupel/rules/verdict_line.h"
+
+namespace cupel {
+
+struct RunnerOptions {
+  int jobs = 1;                 ///< Threads that evaluate; the lines do not depend on it.
+  std::int64_t start_step = 0;  ///< The first global step to judge.
+  std::optional<std::int64_t> end_step = std::nullopt;  ///< Exclusive.
+  bool stop_at_first = false;                           ///< A rule ends at its first firing.
+  bool wait = true;  ///< false: judge what is there now, then end.
+  /// End after so long without a new step.
+  std::optional<std::chrono::milliseconds> idle_timeout = std::nullopt;
+  bool explain = false;  ///< Also say per step what each rule selected, read and compared.
+};
+
+/// What became of one rule.
+struct RuleSummary {
+  std::string rule;
+  std::string name;
+  RuleStatus status = RuleStatus::NoIssuesFound;
+  std::optional<std::int64_t> first_step;
+  std::int64_t steps_fired = 0;
+  std::int64_t steps_evaluated = 0;
+  std::int64_t steps_skipped = 0;
+  std::string message;  ///< The error, or why nothing was seen.
+};
+
+struct RunSummary {
+  std::vector<RuleSummary> rules;
+  bool found_issues() const noexcept;
+  bool had_errors() const noexcept;
+};
+
+/// Evaluates several rules over one trial, each with its own cursor, in step order, on a few
+/// threads, waking when data arrives, until training ends, stop() is called, or the options say so.
+///
+/// Lines come in the order of global steps, then of rules as added; one call at a time, from the
+/// thread in run(). One failing rule ends that rule, not the runner.
+class RuleRunner {
+ public:
+  /// Borrows the trial.
+  explicit RuleRunner(Trial& trial, RunnerOptions options = {});
+  ~RuleRunner();
+  RuleRunner(const RuleRunner&) = delete;
+  RuleRunner& operator=(const RuleRunner&) = delete;
+
+  /// Adds a built-in rule. Throws UsageError for an unknown rule or bad parameters.
+  void add(std::string_view rule, const RuleParameters& parameters = {},
+           std::string_view name = {});
+  /// Adds a rule made over the same trial. `name` is the configuration's; default: the rule's.
+  void add(std::unique_ptr<Rule> rule, std::string_view name = {});
+
+  using LineCallback = std::function<void(const VerdictLine&)>;
+  /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
+  /// after the closing lines of all rules.
+  RunSummary run(const LineCallback& on_line);
+  /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
+  /// Stopped.
+  void stop();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupel

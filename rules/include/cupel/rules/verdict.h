@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cupel {
+
+/// One violation that a rule found.
+struct Finding {
+  std::string tensor = {};
+  /// Left empty: the first worker by name that saved the tensor at the step.
+  std::string worker = {};
+  double value = 0;
+  double threshold = 0;
+  std::string message = {};  ///< "abs_mean 3.1e-09 < 1e-07"; left empty: "value 12, threshold 10".
+};
+
+/// Something that a rule looked at, found or not: what `watch --explain` shows.
+struct Observation {
+  std::string tensor = {};
+  std::string worker = {};
+  /// What was read and whence: "abs_mean (saved)", "nan, inf (counts)", "max (from raw)".
+  std::string read = {};
+  std::string compared = {};  ///< "3.1e-09 < 1e-07"
+  bool fired = false;
+};
+
+/// A tensor that a rule selected and could not use.
+struct Skip {
+  std::string tensor = {};
+  std::string worker = {};
+  std::string reason = {};
+};
+
+/// The outcome of one evaluation at one step. Default-made: nothing found.
+class Verdict {
+ public:
+  static constexpr std::size_t kMaxFindings = 1000;
+
+  /// Records a violation; behind the first kMaxFindings they are only counted.
+  void add(Finding finding) {
+    if (findings_.size() < kMaxFindings)
+      findings_.push_back(std::move(finding));
+    else
+      ++more_;
+  }
+  /// Records that a selected tensor could not be used.
+  void skip(Skip skip) { skips_.push_back(std::move(skip)); }
+  /// Records what was looked at; call it only where Rule::explaining(), it costs.
+  void observe(Observation observation) { observations_.push_back(std::move(observation)); }
+  /// Counts values that were evaluated.
+  void count(std::int64_t datapoints) noexcept { datapoints_ += datapoints; }
+  /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
+  void not_applicable(std::string reason) { not_applicable_ = std::move(reason); }
+
+  bool fired() const noexcept { return !findings_.empty(); }
+  bool applicable() const noexcept { return not_applicable_.empty(); }
+  const std::string& why_not_applicable() const noexcept { return not_applicable_; }
+  const std::vector<Finding>& findings() const noexcept { return findings_; }
+  std::int64_t findings_beyond() const noexcept { return more_; }
+  const std::vector<Skip>& skips() const noexcept { return skips_; }
+  const std::vector<Observation>& observations() const noexcept { return observations_; }
+  std::int64_t datapoints() const noexcept { return datapoints_; }
+
+ private:
+  friend class Rule;  // completes and sorts what invoke_at_step returned
+  std::vector<Finding> findings_;
+  std::vector<Skip> skips_;
+  std::vector<Observation> observations_;
+  std::int64_t more_ = 0;
+  std::int64_t datapoints_ = 0;
+  std::string not_applicable_;
+};
+
+}  // namespace cupel

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/mode.h"
+#include "cupel/rules/verdict.h"
+
+namespace cupel {
+
+enum class RuleStatus { IssuesFound, NoIssuesFound, Error, Stopped, Rewound, Explained };
+std::string_view to_string(RuleStatus status) noexcept;
+
+/// One line that a runner says: a rule fired at a step, was explained at a step, or has ended.
+struct VerdictLine {
+  /// ISO 8601, UTC, when it was said; the only thing that differs between two runs.
+  std::string time;
+  std::string trial;
+  std::string rule;  ///< The class's name.
+  std::string name;  ///< The configuration's name; a second rule of the same name gets "#2".
+  /// Global; in closing lines the last that was judged, unset if none was.
+  std::optional<std::int64_t> step;
+  Mode mode = Mode::Global;
+  std::int64_t mode_step = 0;
+  RuleStatus status = RuleStatus::IssuesFound;
+  std::vector<Finding> tensors;
+  std::int64_t findings_beyond = 0;  ///< Found, but not in `tensors`; the message counts them.
+  /// IssuesFound: the findings in words. Explained: why nothing was looked at. Closing lines: the
+  /// error, or why the rule saw nothing or ended early.
+  std::string message;
+  std::vector<std::string> missing_workers;  ///< The step was judged without them.
+
+  /// Of the run; people are told workers only where there are several.
+  std::int64_t num_workers = 1;
+
+  std::vector<Observation> observations;  ///< Explained only.
+  std::vector<Skip> skips;                ///< Explained only.
+
+  bool final_line = false;
+  std::optional<std::int64_t> first_step;  ///< Closing lines: the first that fired.
+  std::int64_t steps_evaluated = 0;        ///< At which the rule was asked.
+  std::int64_t steps_skipped = 0;          ///< Something was selected and could not be used.
+};
+
+/// One JSON object without a line break, keys in the documented order. Numbers that JSON lacks are
+/// the strings "NaN", "Infinity" and "-Infinity"; bytes that are not UTF-8 become U+FFFD. What is
+/// unset is null.
+std::string to_json(const VerdictLine& line);
+
+/// What a person reads: one text line per finding ("step 120 TRAIN  VanishingGradient
+/// gradient/fc1.weight abs_mean 3.1e-09 < 1e-07") or observation, without a break behind the last.
+/// Control characters in names are shown as \x1b and the like.
+std::string to_text(const VerdictLine& line);
+
+}  // namespace cupel

@@ -1,0 +1,347 @@
+// NaN or infinities anywhere in the selected tensors.
+//
+// The index is asked first, from the exact to the circumstantial; the raw value is opened only when
+// the index leaves it open:
+//   1. the counts of NaN and infinities, which the hook keeps of every float tensor it looked at;
+//   2. min, max and their abs forms: they propagate NaN, and hold an infinity if one is there;
+//   3. mean, sum, l1, l2 and the like: a finite one proves that every element is finite. What is
+//   not
+//      finite may come from overflow, so the raw value decides where there is one;
+//   4. without one, NaN counts as found (or as inf - inf, itself a find unless only_nan), an
+//      infinite mean as an infinity, and anything else stays open: the tensor is skipped.
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "builtin_table.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/number_text.h"
+#include "tensor_selection.h"
+
+namespace cupel {
+namespace {
+
+constexpr std::string_view kName = "ExplodingTensor";
+constexpr std::array kParameters = {
+    ParameterInfo{"collection_names", "list", "",
+                  "collections to look at; with tensor_regex: both; default: all tensors"},
+    ParameterInfo{"tensor_regex", "list", "", "patterns searched in the names of tensors"},
+    ParameterInfo{"only_nan", "bool", "False", "whether infinities are fine"},
+};
+
+struct Options {
+  TensorSelection selection;
+  bool only_nan = false;
+};
+
+Options read_options(const RuleParameters& parameters) {
+  ParameterReader reader(kName, parameters, kParameters);
+  Options options;
+  options.selection = TensorSelection::read(reader);
+  options.only_nan = reader.boolean("only_nan");
+  reader.finish();
+  return options;
+}
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// What is asked about a tensor. Words cost more than all else, so they are asked for only where
+// somebody reads them.
+struct Question {
+  bool only_nan = false;
+  bool in_words = false;
+};
+
+// What is known of one copy of a tensor.
+struct Judgement {
+  bool fired = false;
+  double value = 0;   // of the finding
+  std::string read;   // what was read and whence
+  std::string found;  // "nan 3, +inf 1, -inf 0"
+};
+
+std::string counts_text(const ValueCounts& counts) {
+  return "nan " + std::to_string(counts.nan) + ", +inf " + std::to_string(counts.pos_inf) +
+         ", -inf " + std::to_string(counts.neg_inf);
+}
+
+Judgement judge_counts(const ValueCounts& counts, Question question, std::string_view read) {
+  const std::int64_t bad = counts.nan + (question.only_nan ? 0 : counts.pos_inf + counts.neg_inf);
+  Judgement judgement{bad > 0, static_cast<double>(bad), {}, {}};
+  if (question.in_words) {
+    judgement.read = read;
+    judgement.found = counts_text(counts);
+  }
+  return judgement;
+}
+
+std::string named_values(const ReductionValues& reductions, std::span<const Reduction> wanted) {
+  std::string text;
+  for (const Reduction reduction : wanted)
+    if (const auto value = reductions.get(reduction))
+      text +=
+          (text.empty() ? "" : ", ") + std::string(to_string(reduction)) + " " + short_text(*value);
+  return text;
+}
+
+std::string names_of(const ReductionValues& reductions, std::span<const Reduction> wanted) {
+  std::string text;
+  for (const Reduction reduction : wanted)
+    if (reductions.set.contains(reduction))
+      text += (text.empty() ? "" : ", ") + std::string(to_string(reduction));
+  return text + " (saved)";
+}
+
+constexpr std::array kExtremes = {
+    Reduction{ReductionOp::Min, false}, Reduction{ReductionOp::Max, false},
+    Reduction{ReductionOp::Min, true}, Reduction{ReductionOp::Max, true}};
+
+// Stage 2; nothing where extremes that were not saved might say otherwise.
+std::optional<Judgement> judge_extremes(const ReductionValues& saved, Question question) {
+  bool any = false;
+  bool nan = false;
+  std::optional<double> infinity;
+  for (const Reduction extreme : kExtremes) {
+    const auto value = saved.get(extreme);
+    if (!value) continue;
+    any = true;
+    if (std::isnan(*value)) nan = true;
+    if (std::isinf(*value)) infinity = value;
+  }
+  if (!any) return std::nullopt;
+  Judgement judgement;
+  if (question.in_words) {
+    judgement.read = names_of(saved, kExtremes);
+    judgement.found = named_values(saved, kExtremes);
+  }
+  if (nan) {
+    judgement.fired = true;
+    judgement.value = kNaN;
+    return judgement;
+  }
+  if (question.only_nan) return judgement;  // one that is no NaN rules NaN out
+  if (infinity) {
+    judgement.fired = true;
+    judgement.value = *infinity;
+    return judgement;
+  }
+  const bool both_ends = saved.set.contains(kExtremes[0]) && saved.set.contains(kExtremes[1]);
+  const bool magnitude = saved.set.contains(kExtremes[3]);
+  return both_ends || magnitude ? std::optional(judgement) : std::nullopt;
+}
+
+constexpr std::array kSums = {
+    Reduction{ReductionOp::Mean, false}, Reduction{ReductionOp::Mean, true},
+    Reduction{ReductionOp::Sum, false},  Reduction{ReductionOp::Sum, true},
+    Reduction{ReductionOp::L1, false},   Reduction{ReductionOp::L1, true},
+    Reduction{ReductionOp::L2, false},   Reduction{ReductionOp::L2, true}};
+constexpr std::array kOtherTotals = {
+    Reduction{ReductionOp::Std, false},      Reduction{ReductionOp::Std, true},
+    Reduction{ReductionOp::Variance, false}, Reduction{ReductionOp::Variance, true},
+    Reduction{ReductionOp::Prod, false},     Reduction{ReductionOp::Prod, true}};
+
+// Stage 3: one finite total proves that no element was NaN or infinite; one that is no NaN, that
+// none was NaN.
+std::optional<Judgement> prove_clean(const ReductionValues& saved, Question question) {
+  const auto prove = [&](std::span<const Reduction> totals) -> std::optional<Judgement> {
+    for (const Reduction total : totals) {
+      const auto value = saved.get(total);
+      if (!value || !(question.only_nan ? !std::isnan(*value) : std::isfinite(*value))) continue;
+      Judgement judgement;
+      if (question.in_words) {
+        judgement.read = std::string(to_string(total)) + " (saved)";
+        judgement.found = std::string(to_string(total)) + " " + short_text(*value);
+      }
+      return judgement;
+    }
+    return std::nullopt;
+  };
+  if (auto proof = prove(kSums)) return proof;
+  return prove(kOtherTotals);
+}
+
+// Stage 4: there is no raw value, and no total is clean.
+std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_nan) {
+  bool any_nan = false;
+  std::optional<double> infinite_mean;
+  for (const Reduction sum : kSums) {
+    const auto value = saved.get(sum);
+    if (!value) continue;
+    if (std::isnan(*value)) any_nan = true;
+    if (std::isinf(*value) && sum.op == ReductionOp::Mean) infinite_mean = value;
+  }
+  Judgement judgement{true, kNaN, names_of(saved, kSums), named_values(saved, kSums)};
+  if (any_nan) {
+    judgement.found += only_nan ? ", approximate: nan or inf-inf" : ", nan or inf-inf";
+    return judgement;
+  }
+  if (infinite_mean) {
+    judgement.value = *infinite_mean;
+    return judgement;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+double widened(T element) noexcept {
+  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+    return static_cast<double>(static_cast<float>(element));
+  } else {
+    return static_cast<double>(element);
+  }
+}
+
+template <class T>
+ValueCounts count_elements(std::span<const T> elements, std::optional<std::size_t>& first_nan,
+                           std::optional<std::size_t>& first_infinity) {
+  ValueCounts counts;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const double element = widened(elements[i]);
+    if (std::isfinite(element)) continue;
+    if (std::isnan(element)) {
+      ++counts.nan;
+      if (!first_nan) first_nan = i;
+    } else {
+      ++(element > 0 ? counts.pos_inf : counts.neg_inf);
+      if (!first_infinity) first_infinity = i;
+    }
+  }
+  return counts;
+}
+
+Judgement judge_raw(const TensorValue& value, bool only_nan) {
+  std::optional<std::size_t> first_nan;
+  std::optional<std::size_t> first_infinity;
+  ValueCounts counts;
+  switch (value.dtype()) {
+    case DType::F16:
+      counts = count_elements(value.as<Float16>(), first_nan, first_infinity);
+      break;
+    case DType::BF16:
+      counts = count_elements(value.as<BFloat16>(), first_nan, first_infinity);
+      break;
+    case DType::F32:
+      counts = count_elements(value.as<float>(), first_nan, first_infinity);
+      break;
+    case DType::F64:
+      counts = count_elements(value.as<double>(), first_nan, first_infinity);
+      break;
+    default:
+      break;
+  }
+  Judgement judgement =
+      judge_counts(counts, {.only_nan = only_nan, .in_words = true}, "nan, inf (from raw)");
+  std::optional<std::size_t> first = first_nan;
+  if (!only_nan && first_infinity && (!first || *first_infinity < *first)) first = first_infinity;
+  if (judgement.fired && first)
+    judgement.found += ", the first at element " + std::to_string(*first);
+  return judgement;
+}
+
+class ExplodingTensor final : public Rule {
+ public:
+  ExplodingTensor(Trial& base, Options options) : Rule(base), options_(std::move(options)) {}
+
+  std::string rule_name() const override { return std::string(kName); }
+  std::string what_it_reads() const override {
+    return options_.selection.description() +
+           ": counts of NaN and infinities, else min and max, else raw values";
+  }
+
+  Verdict invoke_at_step(std::int64_t step) override {
+    Verdict verdict;
+    const std::vector<std::string> names = options_.selection.names(base_trial(), step);
+    if (names.empty())
+      verdict.not_applicable("nothing of " + options_.selection.description() +
+                             " was saved at this step");
+    for (const std::string& name : names) {
+      const Tensor tensor = base_trial().tensor(name);
+      for (const TensorRecord& record : tensor.records(step)) judge(tensor, record, verdict);
+    }
+    return verdict;
+  }
+
+ private:
+  void judge(const Tensor& tensor, const TensorRecord& record, Verdict& verdict) const {
+    std::optional<Judgement> judgement;
+    try {
+      const std::optional<Judgement> indexed = judge_index(record, explaining());
+      if (indexed && indexed->fired && !explaining()) {
+        judgement = judge_index(record, true);
+      } else {
+        judgement = indexed ? indexed : judge_beyond_index(tensor, record);
+      }
+    } catch (const TensorUnavailableForStep& error) {
+      verdict.skip({tensor.name(), std::string(record.worker), error.what()});
+      return;
+    }
+    if (!judgement) {
+      verdict.skip({tensor.name(), std::string(record.worker),
+                    "what was saved leaves open whether there are NaN or infinities; min and max, "
+                    "or the raw value, would say"});
+      return;
+    }
+    verdict.count(1);
+    if (explaining())
+      verdict.observe({.tensor = tensor.name(),
+                       .worker = std::string(record.worker),
+                       .read = judgement->read,
+                       .compared = judgement->found,
+                       .fired = judgement->fired});
+    if (judgement->fired)
+      verdict.add({.tensor = tensor.name(),
+                   .worker = std::string(record.worker),
+                   .value = judgement->value,
+                   .threshold = 0,
+                   .message = std::move(judgement->found)});
+  }
+
+  // Stages 1 to 3.
+  std::optional<Judgement> judge_index(const TensorRecord& record, bool in_words) const {
+    const Question question{.only_nan = options_.only_nan, .in_words = in_words};
+    if (!is_floating(record.dtype)) {
+      Judgement judgement;
+      if (in_words) {
+        judgement.read = std::string(to_string(record.dtype)) + " (dtype)";
+        judgement.found = "cannot hold NaN or infinities";
+      }
+      return judgement;
+    }
+    if (record.counts) return judge_counts(*record.counts, question, "nan, inf (counts)");
+    if (record.elements == 0) return Judgement{.read = "elements (saved)", .found = "empty"};
+    if (auto judgement = judge_extremes(record.reductions, question)) return judgement;
+    return prove_clean(record.reductions, question);
+  }
+
+  // The raw value, else stage 4.
+  std::optional<Judgement> judge_beyond_index(const Tensor& tensor,
+                                              const TensorRecord& record) const {
+    if (record.has_value)
+      return judge_raw(tensor.value(record.step, Mode::Global, record.worker), options_.only_nan);
+    return judge_totals(record.reductions, options_.only_nan);
+  }
+
+  Options options_;
+};
+
+}  // namespace
+
+BuiltinRule exploding_tensor() {
+  return {
+      .name = kName,
+      .summary = "NaN or infinities in a tensor",
+      .reads =
+          "all tensors, or those selected: counts of NaN and infinities, which are always "
+          "saved; else min and max, else other reductions, else raw values",
+      .parameters = kParameters,
+      .make = [](Trial& base, const RuleParameters& parameters) -> std::unique_ptr<Rule> {
+        return std::make_unique<ExplodingTensor>(base, read_options(parameters));
+      },
+      .check = [](const RuleParameters& parameters) { read_options(parameters); },
+  };
+}
+
+}  // namespace cupel

@@ -1,0 +1,190 @@
+#include "cupel/rules/parameters.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "cupel/rules/nearest_names.h"
+#include "cupel/rules/number_text.h"
+
+namespace cupel {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+bool means_not_given(std::string_view text) {
+  text = trimmed(text);
+  return text.empty() || text == "None";
+}
+
+std::string_view without_plus(std::string_view text) {
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-' && text[1] != '+')
+    text.remove_prefix(1);
+  return text;
+}
+
+template <class Number>
+std::optional<Number> parse_all(std::string_view text) {
+  text = without_plus(trimmed(text));
+  Number number{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  const auto number = parse_all<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  if (const auto integer = parse_all<std::int64_t>(text)) return integer;
+  const auto number = parse_number(text);
+  constexpr double kExactUpTo = 9007199254740992.0;  // 2^53
+  if (!number || *number != std::floor(*number) || std::abs(*number) > kExactUpTo)
+    return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+std::string legal_numbers(double at_least, double at_most) {
+  const bool from = at_least > std::numeric_limits<double>::lowest();
+  const bool to = at_most < std::numeric_limits<double>::max();
+  if (from && to)
+    return "a number from " + shortest_text(at_least) + " to " + shortest_text(at_most);
+  if (from) return "a number >= " + shortest_text(at_least);
+  if (to) return "a number <= " + shortest_text(at_most);
+  return "a finite number";
+}
+
+// The elements of a JSON array of strings; nothing for any other text, such as the pattern "[0-9]".
+std::optional<std::vector<std::string>> parse_json_array(std::string_view text) {
+  if (!text.starts_with('[')) return std::nullopt;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_array()) return std::nullopt;
+  std::vector<std::string> elements;
+  for (const auto& element : json) {
+    if (!element.is_string()) return std::nullopt;
+    elements.push_back(element.get<std::string>());
+  }
+  return elements;
+}
+
+}  // namespace
+
+ParameterReader::ParameterReader(std::string_view rule, const RuleParameters& parameters,
+                                 std::span<const ParameterInfo> known)
+    : rule_(rule), parameters_(parameters), known_(known) {}
+
+double ParameterReader::number(std::string_view name, double at_least, double at_most) {
+  return optional_number(name, at_least, at_most).value_or(at_least);
+}
+
+std::optional<double> ParameterReader::optional_number(std::string_view name, double at_least,
+                                                       double at_most) {
+  const std::string_view text = text_or_default(name);
+  if (text.empty()) return std::nullopt;
+  const auto number = parse_number(text);
+  if (number && *number >= at_least && *number <= at_most) return number;
+  wrong_value(name, text, legal_numbers(at_least, at_most));
+  return std::nullopt;
+}
+
+std::int64_t ParameterReader::integer(std::string_view name, std::int64_t at_least) {
+  const std::string_view text = text_or_default(name);
+  if (text.empty()) return at_least;
+  const auto integer = parse_integer(text);
+  if (integer && *integer >= at_least) return *integer;
+  wrong_value(name, text, "a whole number >= " + std::to_string(at_least));
+  return at_least;
+}
+
+bool ParameterReader::boolean(std::string_view name) {
+  const std::string_view text = text_or_default(name);
+  if (text == "True" || text == "true" || text == "1") return true;
+  if (!text.empty() && text != "False" && text != "false" && text != "0")
+    wrong_value(name, text, "True or False");
+  return false;
+}
+
+std::vector<std::string> ParameterReader::list(std::string_view name) {
+  std::string_view text = text_or_default(name);
+  if (text.empty()) return {};
+  if (auto elements = parse_json_array(text)) return *std::move(elements);
+  std::vector<std::string> elements;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    if (const auto element = trimmed(text.substr(0, comma)); !element.empty())
+      elements.emplace_back(element);
+    if (comma == std::string_view::npos) return elements;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string ParameterReader::text(std::string_view name) {
+  return std::string(text_or_default(name));
+}
+
+void ParameterReader::fail(std::string message) {
+  mistakes_.push_back(rule_ + ": " + std::move(message));
+}
+
+void ParameterReader::finish() {
+  std::vector<std::string> known_names;
+  for (const ParameterInfo& info : known_) known_names.emplace_back(info.name);
+  for (const auto& [name, value] : parameters_) {
+    if (asked_.contains(name)) continue;
+    std::string message = "unknown parameter \"" + name + "\"";
+    const std::string question = did_you_mean(name, known_names);
+    if (!question.empty()) {
+      message += question;
+    } else if (known_names.empty()) {
+      message += "; the rule takes none";
+    } else {
+      message += "; the rule takes";
+      for (std::size_t i = 0; i < known_names.size(); ++i)
+        message += (i == 0 ? " " : ", ") + known_names[i];
+    }
+    fail(std::move(message));
+  }
+  if (mistakes_.empty()) return;
+  std::string text;
+  for (const std::string& mistake : mistakes_) text += (text.empty() ? "" : "\n") + mistake;
+  throw UsageError(text);
+}
+
+const std::string* ParameterReader::given(std::string_view name) {
+  asked_.emplace(name);
+  const auto entry = parameters_.find(std::string(name));
+  if (entry == parameters_.end() || means_not_given(entry->second)) return nullptr;
+  return &entry->second;
+}
+
+std::string_view ParameterReader::text_or_default(std::string_view name) {
+  const std::string* text = given(name);
+  return trimmed(text != nullptr ? std::string_view(*text) : default_of(name));
+}
+
+std::string_view ParameterReader::default_of(std::string_view name) const {
+  for (const ParameterInfo& info : known_)
+    if (info.name == name) return info.default_value;
+  return {};
+}
+
+void ParameterReader::wrong_value(std::string_view name, std::string_view text,
+                                  std::string_view legal) {
+  std::string message = "parameter " + std::string(name) + " is \"" + std::string(text) +
+                        "\"; legal is " + std::string(legal);
+  if (const auto value = default_of(name); !value.empty())
+    message += " (default " + std::string(value) + ")";
+  fail(std::move(message));
+}
+
+}  // namespace cupel

@@ -1,0 +1,95 @@
+#include "cupel/rules/rule.h"
+
+#include <algorithm>
+#include <typeinfo>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/rules/number_text.h"
+#include "exception_text.h"
+#include "natural_order.h"
+
+namespace cupel {
+namespace {
+
+template <class Item>
+void sort_by_tensor_and_worker(std::vector<Item>& items) {
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    if (a.tensor != b.tensor) return a.tensor < b.tensor;
+    return natural_less(a.worker, b.worker);
+  });
+}
+
+}  // namespace
+
+Rule::Rule(Trial& base, std::vector<Trial*> others) : base_(base.view()) {
+  for (const Trial* other : others) {
+    others_.push_back(other->view());
+    other_views_.push_back(others_.back().get());
+  }
+}
+
+Rule::~Rule() = default;
+
+std::string Rule::rule_name() const { return class_name(typeid(*this)); }
+
+Verdict Rule::invoke(std::int64_t step) {
+  base_->wait_for_steps({step});
+  Verdict verdict = evaluate(step, base_->snapshot());
+  if (verdict.fired()) throw RuleEvaluationConditionMet(rule_name(), step);
+  return verdict;
+}
+
+Verdict Rule::evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot) {
+  const PinnedView pin(*base_, std::move(snapshot), step);
+  std::vector<std::unique_ptr<NoRefresh>> other_pins;
+  for (Trial* other : other_views_) other_pins.push_back(std::make_unique<NoRefresh>(*other));
+  Verdict verdict = invoke_at_step(step);
+  complete(verdict, step);
+  return verdict;
+}
+
+void Rule::complete(Verdict& verdict, std::int64_t step) const {
+  for (Finding& finding : verdict.findings_) {
+    if (finding.worker.empty()) {
+      if (const auto tensor = base_->find_tensor(finding.tensor)) {
+        const std::vector<TensorRecord> records = tensor->records(step);
+        if (!records.empty()) finding.worker = records.front().worker;
+      }
+    }
+    if (finding.message.empty())
+      finding.message =
+          "value " + short_text(finding.value) + ", threshold " + short_text(finding.threshold);
+  }
+  sort_by_tensor_and_worker(verdict.findings_);
+  sort_by_tensor_and_worker(verdict.skips_);
+  sort_by_tensor_and_worker(verdict.observations_);
+}
+
+void invoke_rule(Rule& rule, const InvokeOptions& options) {
+  std::int64_t step = std::max<std::int64_t>(options.start_step, 0);
+  while (!options.end_step || step < *options.end_step) {
+    std::int64_t next = step + 1;
+    try {
+      rule.invoke(step);
+    } catch (const StepUnavailable& error) {
+      log(LogLevel::Debug, error.what());
+      // Steps up to the next saved one would say the same; behind the last one the run is asked.
+      const std::vector<std::int64_t> saved = rule.base_trial().steps();
+      const auto later = std::upper_bound(saved.begin(), saved.end(), step);
+      if (later != saved.end()) next = *later;
+    } catch (const TensorUnavailable& error) {
+      log(LogLevel::Debug, error.what());
+    } catch (const TensorUnavailableForStep& error) {
+      log(LogLevel::Debug, error.what());
+    } catch (const RuleEvaluationConditionMet& fired) {
+      if (options.raise_eval_cond) throw;
+      log(LogLevel::Info, fired.what());
+      if (fired.end_of_rule) return;
+    }
+    step = next;
+  }
+}
+
+}  // namespace cupel
