@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel {
+
+// One options struct and one function for each command; each is defined in <name>_command.cc. They
+// return exit codes and throw cupel::Error for what ends them with kExitError.
+
+struct InfoOptions {
+  std::string trial;
+  bool json = false;
+};
+int run_info(const InfoOptions& options, std::ostream& out);
+
+struct StepsOptions {
+  std::string trial;
+  std::string mode = "GLOBAL";
+  bool json = false;
+};
+int run_steps(const StepsOptions& options, std::ostream& out);
+
+struct TensorsOptions {
+  std::string trial;
+  std::string mode = "GLOBAL";
+  std::optional<std::int64_t> step;
+  std::string collection;
+  std::string regex;
+  bool json = false;
+};
+int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err);
+
+struct ShowOptions {
+  std::string trial;
+  std::string tensor;
+  std::optional<std::int64_t> step;
+  std::string mode = "GLOBAL";
+  std::string worker;     // empty: the first by name
+  std::string reduction;  // empty: the value, or what reductions were saved
+  std::string npy;        // a file to write the value to
+  bool json = false;
+};
+int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);
+
+struct WatchOptions {
+  std::string trial;
+  std::vector<std::string> rules;  // SPECs
+  bool no_wait = false;
+  bool first = false;
+  bool explain = false;
+  std::optional<double> idle_timeout;  // seconds
+  std::int64_t start_step = 0;
+  std::optional<std::int64_t> end_step;
+  int jobs = 0;  // 0: as the machine has processors, up to 4
+  bool json = false;
+};
+int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);
+
+struct RulesOptions {
+  std::string name;  // empty: all
+  bool json = false;
+};
+int run_rules(const RulesOptions& options, std::ostream& out);
+
+}  // namespace cupel

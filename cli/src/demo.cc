@@ -1,0 +1,334 @@
+#include "demo.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/error.h"
+#include "cupel/writer/hook.h"
+#include "demo_data.h"
+#include "demo_judge.h"
+#include "demo_network.h"
+
+namespace cupel {
+namespace {
+
+namespace fs = std::filesystem;
+using demo::Activation;
+using demo::Examples;
+using demo::Judge;
+using demo::Layer;
+using demo::Network;
+using demo::Random;
+
+constexpr std::size_t kTrainingExamples = 1500;
+constexpr std::size_t kHeldOutExamples = 600;
+constexpr std::size_t kBatch = 256;
+constexpr std::int64_t kEvaluationInterval = 50;
+constexpr std::int64_t kActivationInterval = 50;
+
+// All in which the three trainings differ, and what the rules are to say of them.
+struct Recipe {
+  std::string name;  // of the run's directory
+  std::string story;
+  std::vector<std::size_t> widths;
+  Activation activation;
+  double learning_rate;
+  std::int64_t steps;
+  std::int64_t save_interval;         // of parameters and gradients
+  std::string announced_rule = "";    // the one that will fire, and no other; empty: none
+  std::string announced_tensor = "";  // one of those that it will fire on; empty: any
+};
+
+std::vector<std::size_t> widths(std::size_t hidden_layers, std::size_t width) {
+  std::vector<std::size_t> result(hidden_layers, width);
+  result.insert(result.begin(), Examples::kInputs);
+  result.push_back(Examples::kClasses);
+  return result;
+}
+
+std::vector<Recipe> recipes() {
+  return {
+      {.name = "healthy",
+       .story = "64 leaky ReLUs learn to tell three spiral arms apart",
+       .widths = widths(1, 64),
+       .activation = Activation::LeakyRelu,
+       .learning_rate = 0.5,
+       .steps = 600,
+       .save_interval = 10},
+      {.name = "vanishing",
+       .story = "12 layers of sigmoids, each of which shrinks the gradient",
+       .widths = widths(12, 16),
+       .activation = Activation::Sigmoid,
+       .learning_rate = 0.5,
+       .steps = 200,
+       .save_interval = 10,
+       .announced_rule = "VanishingGradient",
+       .announced_tensor = "gradient/fc1.weight"},
+      {.name = "exploding",
+       .story = "the healthy network, its learning rate 100 times too large",
+       .widths = widths(1, 64),
+       .activation = Activation::LeakyRelu,
+       .learning_rate = 50,
+       .steps = 600,
+       .save_interval = 1,
+       .announced_rule = "ExplodingTensor"},
+  };
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+// Saves a network under the names by which the built-in collections know weights, biases and
+// gradients.
+class Recorder {
+ public:
+  Recorder(const std::string& run, const Recipe& recipe, const Network& network)
+      : hook_(options(run, recipe)), network_(network) {
+    hook_.get_collection("gradients")
+        .set_reduction_config(
+            {.reductions = {"std"}, .abs_reductions = {"mean", "max"}, .norms = {"l2"}});
+    hook_.get_collection("first_gradient")
+        .include("^gradient/fc1[.]")
+        .set_reduction_config({.save_raw_tensor = true});
+    hook_.get_collection("activations")
+        .include("[0-9]_output$")
+        .set_save_config({.save_interval = kActivationInterval});
+
+    const std::string activation = recipe.activation == Activation::Sigmoid ? "sigmoid" : "relu";
+    for (std::size_t k = 1; k <= network.layers().size(); ++k) {
+      const std::string index = std::to_string(k);
+      const std::string layer = "fc" + index;
+      Handles handles = {.weight = hook_.handle(layer + ".weight"),
+                         .bias = hook_.handle(layer + ".bias"),
+                         .gradient = hook_.handle("gradient/" + layer + ".weight")};
+      const bool hidden = k < network.layers().size();
+      if (hidden) handles.activation = hook_.handle(activation + index + "_output");
+      handles_.push_back(handles);
+    }
+  }
+
+  /// Ends the step before, which the judge can see from then on, and begins one.
+  void begin_step(Mode mode) {
+    hook_.set_mode(mode);
+    hook_.next_step();
+  }
+  void save_loss(double loss) { hook_.save_scalar("loss", loss); }
+  void save_network() {
+    for (std::size_t k = 0; k < handles_.size(); ++k) {
+      const Layer& layer = network_.layers()[k];
+      const Handles& handles = handles_[k];
+      const Shape matrix = {layer.outputs, layer.inputs};
+      hook_.save_tensor(handles.weight, TensorView(layer.weight.value.data(), matrix));
+      hook_.save_tensor(handles.bias, TensorView(layer.bias.value.data(), {layer.outputs}));
+      hook_.save_tensor(handles.gradient, TensorView(layer.weight.gradient.data(), matrix));
+      hook_.save_tensor(handles.activation,
+                        TensorView(layer.output.data(), {kBatch, layer.outputs}));
+    }
+  }
+  void close() {
+    const HookReport report = hook_.close();
+    if (!report.disabled) return;
+    throw Error("The run could not be saved: " +
+                (report.problems.empty() ? "the hook is disabled" : report.problems.front()));
+  }
+
+ private:
+  struct Handles {
+    TensorHandle weight = {};
+    TensorHandle bias = {};
+    TensorHandle gradient = {};
+    TensorHandle activation = {};  // of hidden layers
+  };
+
+  static HookOptions options(const std::string& run, const Recipe& recipe) {
+    HookOptions options;
+    options.out_dir = run;
+    options.existing = Existing::Replace;
+    options.commit = Commit::Background;  // a step is shorter than a visit to the disk
+    options.include_collections = {"weights", "biases", "gradients", "first_gradient",
+                                   "activations"};
+    options.save_config = {.save_interval = recipe.save_interval};
+    return options;
+  }
+
+  Hook hook_;
+  const Network& network_;
+  std::vector<Handles> handles_;
+};
+
+// Trains after a recipe, until its end or until the judge has found infinite numbers.
+class Training {
+ public:
+  Training(const Recipe& recipe, const std::string& run, std::uint64_t seed, std::ostream& out)
+      : recipe_(recipe),
+        random_(seed),
+        examples_(make_spirals(kTrainingExamples, random_)),
+        held_out_(make_spirals(kHeldOutExamples, random_)),
+        network_(recipe.widths, recipe.activation, random_),
+        recorder_(run, recipe, network_),
+        judge_(run, out) {}
+
+  void run() {
+    while (step_ < recipe_.steps && begin_step(Mode::Train)) {
+      train();
+      ++step_;
+      if (step_ % kEvaluationInterval == 0 && begin_step(Mode::Eval)) evaluate();
+    }
+    recorder_.close();
+  }
+
+  std::int64_t steps() const noexcept { return step_; }
+  double first_loss() const noexcept { return first_loss_; }
+  double last_loss() const noexcept { return last_loss_; }
+  double held_out_accuracy() const noexcept { return held_out_accuracy_; }
+  Judge& judge() noexcept { return judge_; }
+
+ private:
+  bool begin_step(Mode mode) {
+    recorder_.begin_step(mode);
+    if (network_.is_finite()) return !judge_.found_explosion();
+    // Infinite numbers only breed NaN. The training stands still until its judge has seen them too,
+    // rather than save a few steps of NaN, how many depending on the machine.
+    judge_.wait_for_explosion();
+    return false;
+  }
+
+  void train() {
+    const Examples batch = draw_batch(examples_, kBatch, random_);
+    last_loss_ = network_.forward(batch).loss;
+    if (step_ == 0) first_loss_ = last_loss_;
+    network_.backward(batch);
+    const double progress = static_cast<double>(step_) / static_cast<double>(recipe_.steps);
+    network_.step(recipe_.learning_rate * (1 - 0.9 * progress));
+    recorder_.save_loss(last_loss_);
+    recorder_.save_network();
+  }
+
+  void evaluate() {
+    const Network::Score score = network_.forward(held_out_);
+    held_out_accuracy_ = score.accuracy;
+    recorder_.save_loss(score.loss);
+  }
+
+  const Recipe& recipe_;
+  Random random_;
+  Examples examples_;
+  Examples held_out_;
+  Network network_;
+  Recorder recorder_;
+  Judge judge_;
+  std::int64_t step_ = 0;
+  double first_loss_ = 0;
+  double last_loss_ = 0;
+  double held_out_accuracy_ = 0;
+};
+
+// Whether the rules said of a run what was announced, no less and no more.
+bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, const Judge& judge) {
+  for (const RuleSummary& rule : rules) {
+    const bool announced = rule.rule == recipe.announced_rule;
+    if (rule.status != (announced ? RuleStatus::IssuesFound : RuleStatus::NoIssuesFound))
+      return false;
+    if (announced && !recipe.announced_tensor.empty() &&
+        !judge.has_finding(rule.rule, recipe.announced_tensor))
+      return false;
+  }
+  return true;
+}
+
+std::string in_words(const RuleSummary& rule) {
+  if (rule.status == RuleStatus::NoIssuesFound) return rule.rule + " found nothing";
+  if (rule.status != RuleStatus::IssuesFound)
+    return rule.rule + " could not judge: " + rule.message;
+  return rule.rule + " fired at " + std::to_string(rule.steps_fired) +
+         (rule.steps_fired == 1 ? " step" : " steps") + ", first at step " +
+         std::to_string(rule.first_step.value_or(-1));
+}
+
+bool train_and_judge(const Recipe& recipe, const std::string& run, std::uint64_t seed,
+                     std::ostream& out) {
+  out << '\n' << recipe.name << ": " << recipe.story << std::endl;
+  Training training(recipe, run, seed, out);
+  training.run();
+  const std::vector<RuleSummary>& rules = training.judge().finish();
+
+  out << "  "
+      << (training.judge().found_explosion() ? "stopped by its judge after " : "trained for ")
+      << training.steps() << " steps, loss " << number(training.first_loss()) << " -> "
+      << number(training.last_loss());
+  if (recipe.announced_rule.empty())
+    out << ", held-out accuracy " << number(100 * training.held_out_accuracy()) << " %";
+  out << '\n';
+  for (const RuleSummary& rule : rules) out << "  " << in_words(rule) << '\n';
+  const bool well_judged = as_announced(recipe, rules, training.judge());
+  out << "  judged " << (well_judged ? "as announced" : "NOT as announced") << std::endl;
+  return well_judged;
+}
+
+std::string quoted_for_shell(std::string_view text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// How to call this program again: by its name alone where that finds it.
+std::string this_program() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return "cupel";
+  const char* const path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const fs::path candidate = fs::path(directory) / program.filename();
+    if (access(candidate.c_str(), X_OK) != 0) continue;
+    if (fs::equivalent(candidate, program, error)) return program.filename();
+    break;
+  }
+  return quoted_for_shell(program.native());
+}
+
+}  // namespace
+
+int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err) try {
+  const fs::path directory = fs::absolute(options.directory).lexically_normal();
+  const auto run = [&directory](std::string_view name) { return (directory / name).string(); };
+  out << "Three small networks are trained with seed " << options.seed << " and saved in "
+      << directory.string()
+      << ";\nVanishingGradient and ExplodingTensor judge each while it is trained.\n";
+
+  bool all_as_announced = true;
+  for (const Recipe& recipe : recipes())
+    all_as_announced &= train_and_judge(recipe, run(recipe.name), options.seed, out);
+
+  const std::string cupel = this_program();
+  out << "\nLook into the runs:\n"
+      << "  " << cupel << " info " << quoted_for_shell(run("healthy")) << '\n'
+      << "  " << cupel << " watch " << quoted_for_shell(run("vanishing"))
+      << " --rule VanishingGradient --no-wait\n"
+      << "  " << cupel << " show " << quoted_for_shell(run("exploding")) << " loss" << std::endl;
+  return all_as_announced ? 0 : 1;
+} catch (const std::exception& error) {
+  err << "cupel demo: The demo cannot be run in " << options.directory << ": " << error.what()
+      << std::endl;
+  return 2;
+}
+
+}  // namespace cupel

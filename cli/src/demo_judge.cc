@@ -1,0 +1,81 @@
+#include "demo_judge.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include "cupel/rules/verdict_line.h"
+#include "cupel/trial/trial.h"
+
+namespace cupel::demo {
+namespace {
+
+constexpr std::string_view kExplosionRule = "ExplodingTensor";
+constexpr std::size_t kMaxLines = 6;
+
+// Nothing takes so long in the demo: what is waited for will not come.
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
+
+}  // namespace
+
+Judge::Judge(std::string run, std::ostream& out)
+    : run_(std::move(run)),
+      out_(out),
+      thread_([this](const std::stop_token& stop) { judge(stop); }) {}
+
+bool Judge::found_explosion() const {
+  const std::lock_guard lock(mutex_);
+  return exploded_;
+}
+
+void Judge::wait_for_explosion() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kPatience, [this] { return exploded_ || ended_; });
+}
+
+const std::vector<RuleSummary>& Judge::finish() {
+  thread_.join();
+  if (error_) std::rethrow_exception(error_);
+  if (lines_heard_ > kMaxLines) out_ << "  … and " << lines_heard_ - kMaxLines << " more\n";
+  return summary_.rules;
+}
+
+bool Judge::has_finding(std::string_view rule, std::string_view tensor) const {
+  return std::any_of(findings_.begin(), findings_.end(), [&](const auto& finding) {
+    return finding.first == rule && finding.second == tensor;
+  });
+}
+
+void Judge::judge(const std::stop_token& stop) {
+  try {
+    const auto trial = create_trial(run_, {.wait_for_run = kPatience});
+    RuleRunner runner(*trial, {.idle_timeout = kPatience});
+    const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
+    runner.add("VanishingGradient");
+    runner.add(kExplosionRule);
+    summary_ = runner.run([this](const VerdictLine& line) { hear(line); });
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void Judge::hear(const VerdictLine& line) {
+  if (line.final_line || line.status != RuleStatus::IssuesFound) return;
+  for (const Finding& finding : line.tensors)
+    if (!has_finding(line.rule, finding.tensor)) findings_.emplace_back(line.rule, finding.tensor);
+
+  std::istringstream text(to_text(line));
+  for (std::string one; std::getline(text, one);)
+    if (++lines_heard_ <= kMaxLines) out_ << "  " << one << std::endl;  // at once: a person watches
+
+  if (line.rule != kExplosionRule) return;
+  const std::lock_guard lock(mutex_);
+  exploded_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace cupel::demo

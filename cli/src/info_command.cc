@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "commands.h"
+#include "cupel/rules/number_text.h"
+#include "cupel/rules/printable.h"
+#include "open_trial.h"
+#include "run_cli.h"
+#include "table.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " bytes";
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 1024 && unit + 1 < kUnits.size()) {
+    amount /= 1024;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed, 1)
+          .ptr;
+  return std::string(text.data(), end) + " " + kUnits[unit];
+}
+
+std::string_view status_word(RunStatus::Kind kind) {
+  switch (kind) {
+    case RunStatus::Kind::Ended:
+      return "ended";
+    case RunStatus::Kind::Silent:
+      return "silent";
+    case RunStatus::Kind::Running:
+      break;
+  }
+  return "running";
+}
+
+// The steps of one mode as "12, from 0 to 110".
+std::string range_text(const std::vector<std::int64_t>& steps) {
+  if (steps.empty()) return "0";
+  return std::to_string(steps.size()) + ", from " + std::to_string(steps.front()) + " to " +
+         std::to_string(steps.back());
+}
+
+Json range_json(const std::vector<std::int64_t>& steps) {
+  return {{"count", steps.size()},
+          {"first", steps.empty() ? Json(nullptr) : Json(steps.front())},
+          {"last", steps.empty() ? Json(nullptr) : Json(steps.back())}};
+}
+
+struct CollectionInfo {
+  std::string name;
+  std::size_t tensors = 0;  // that were saved
+};
+
+std::vector<CollectionInfo> saved_collections(const Trial& trial) {
+  const std::vector<std::string> tensors = trial.tensor_names();
+  std::vector<CollectionInfo> infos;
+  for (const auto& [name, collection] : trial.collections()) {
+    const auto holds = [&group = collection](const std::string& tensor) {
+      return group.contains(tensor);
+    };
+    infos.push_back(
+        {name, static_cast<std::size_t>(std::count_if(tensors.begin(), tensors.end(), holds))});
+  }
+  return infos;
+}
+
+void print_json(const Trial& trial, std::ostream& out) {
+  const RunStatus status = status_of(trial);
+  const TrialTotals totals = trial.totals();
+  Json modes = Json::object();
+  for (const Mode mode : trial.modes())
+    modes[std::string(to_string(mode))] = range_json(trial.steps(mode));
+  Json collections = Json::array();
+  for (const CollectionInfo& info : saved_collections(trial))
+    collections.push_back({{"name", info.name}, {"tensors", info.tensors}});
+  Json notes = Json::array();
+  for (const Note& note : trial.notes()) {
+    Json text = Json::parse(note.text, nullptr, false);
+    notes.push_back({{"step", note.step},
+                     {"worker", note.worker},
+                     {"note", text.is_discarded() ? Json(note.text) : std::move(text)}});
+  }
+  const Json json = {
+      {"trial", trial.name()},
+      {"location", trial.location()},
+      {"status", status_word(status.kind)},
+      {"silent_seconds",
+       status.kind == RunStatus::Kind::Ended ? Json(nullptr) : Json(status.silent_seconds)},
+      {"workers", trial.workers()},
+      {"num_workers", trial.num_workers()},
+      {"modes", std::move(modes)},
+      {"steps", range_json(trial.steps())},
+      {"collections", std::move(collections)},
+      {"tensors", trial.tensor_names().size()},
+      {"rows", totals.rows},
+      {"index_bytes", totals.index_bytes},
+      {"value_bytes", totals.value_bytes},
+      {"overhead", totals.overhead ? Json(*totals.overhead) : Json(nullptr)},
+      {"notes", std::move(notes)}};
+  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const Trial& trial, std::ostream& out) {
+  const TrialTotals totals = trial.totals();
+  Table facts({"run", trial.location()});
+  facts.add({"status", to_text(status_of(trial))});
+  std::string workers;
+  for (const std::string& worker : trial.workers())
+    workers += (workers.empty() ? "" : ", ") + worker;
+  if (static_cast<std::int64_t>(trial.workers().size()) < trial.num_workers())
+    workers += " (of " + std::to_string(trial.num_workers()) + ")";
+  facts.add({"workers", workers});
+  facts.add({"steps", range_text(trial.steps())});
+  for (const Mode mode : trial.modes())
+    facts.add({"  " + std::string(to_string(mode)), range_text(trial.steps(mode))});
+  facts.add({"tensors", std::to_string(trial.tensor_names().size())});
+  facts.add({"rows", std::to_string(totals.rows)});
+  facts.add({"index", bytes_text(totals.index_bytes)});
+  facts.add({"values", bytes_text(totals.value_bytes)});
+  facts.add({"overhead", totals.overhead
+                             ? short_text(*totals.overhead * 100) + " % of the run's time"
+                             : "unknown"});
+  facts.print(out);
+
+  Table collections({"COLLECTION", "TENSORS"}, {Table::Align::Left, Table::Align::Right});
+  std::size_t empty = 0;
+  for (const CollectionInfo& info : saved_collections(trial)) {
+    if (info.tensors == 0) {
+      ++empty;
+    } else {
+      collections.add({info.name, std::to_string(info.tensors)});
+    }
+  }
+  out << '\n';
+  collections.print(out);
+  if (empty > 0) out << "and " << empty << " more without a saved tensor\n";
+
+  const std::vector<Note> notes = trial.notes();
+  if (!notes.empty()) out << "\nnotes of the hook\n";
+  for (const Note& note : notes)
+    out << "step " << note.step << "  " << printable(note.worker) << "  " << printable(note.text)
+        << '\n';
+}
+
+}  // namespace
+
+int run_info(const InfoOptions& options, std::ostream& out) {
+  const auto trial = open_trial(options.trial);
+  const NoRefresh one_snapshot(*trial);
+  if (options.json) {
+    print_json(*trial, out);
+  } else {
+    print_text(*trial, out);
+  }
+  return kExitFine;
+}
+
+}  // namespace cupel

@@ -1,0 +1,78 @@
+#include "rule_spec.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "cupel/core/error.h"
+#include "cupel/rules/builtin_rules.h"
+
+namespace cupel {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Where the '=' of a piece is that begins with `identifier=`, blanks before it allowed.
+std::optional<std::size_t> equals_sign(std::string_view piece) {
+  std::size_t i = piece.find_first_not_of(' ');
+  if (i == std::string_view::npos || !is_letter(piece[i])) return std::nullopt;
+  while (i < piece.size() && (is_letter(piece[i]) || is_digit(piece[i]))) ++i;
+  if (i < piece.size() && piece[i] == '=') return i;
+  return std::nullopt;
+}
+
+}  // namespace
+
+RuleSpec parse_rule_spec(std::string_view text) {
+  const auto fail = [text](const std::string& what) {
+    throw UsageError("rule \"" + std::string(text) + "\": " + what);
+  };
+  RuleSpec spec;
+  std::string* value = nullptr;
+  std::string_view rest = text;
+  for (bool first = true; first || !rest.empty(); first = false) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view piece = rest.substr(0, comma);
+    const bool more = comma != std::string_view::npos;
+    rest = more ? rest.substr(comma + 1) : std::string_view();
+    const auto equals = equals_sign(piece);
+    if (first) {
+      spec.rule = piece;
+      if (piece.empty()) fail("it has no name; write NAME,param=value");
+      if (equals) fail("it begins with a parameter; write NAME,param=value");
+    } else if (equals) {
+      const std::size_t begin = piece.find_first_not_of(' ');
+      const std::string name(piece.substr(begin, *equals - begin));
+      const auto [entry, is_new] =
+          spec.parameters.emplace(name, std::string(piece.substr(*equals + 1)));
+      if (!is_new) fail("parameter " + name + " is given twice");
+      value = &entry->second;
+    } else if (value != nullptr) {
+      *value += "," + std::string(piece);
+    } else {
+      fail("\"" + std::string(piece) + "\" is not param=value");
+    }
+    if (more && rest.empty() && value != nullptr) *value += ",";
+  }
+  if (spec.rule.ends_with(".lua") || spec.rule.find(".lua:") != std::string::npos)
+    fail("rules in Lua are not in this version; cupel rules lists those that are");
+  return spec;
+}
+
+std::vector<RuleSpec> parse_rule_specs(const std::vector<std::string>& texts) {
+  std::vector<RuleSpec> specs;
+  std::string mistakes;
+  for (const std::string& text : texts) {
+    try {
+      RuleSpec spec = parse_rule_spec(text);
+      require_builtin_rule(spec.rule).check(spec.parameters);
+      specs.push_back(std::move(spec));
+    } catch (const UsageError& error) {
+      mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!mistakes.empty()) throw UsageError(mistakes);
+  return specs;
+}
+
+}  // namespace cupel

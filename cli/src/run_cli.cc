@@ -1,0 +1,270 @@
+#include "run_cli.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <ostream>
+
+#include "commands.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/nearest_names.h"
+#include "cupel/rules/printable.h"
+#include "demo.h"
+
+namespace cupel {
+namespace {
+
+constexpr const char* kTrialHelp = "the run: its directory";
+
+// The whole command line, with the options it fills in.
+class CommandLine {
+ public:
+  CommandLine(std::ostream& out, std::ostream& err) : out_(out), err_(err) {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", "cupel " CUPEL_VERSION);
+    app_.footer(
+        "examples\n"
+        "  cupel demo                                    see it work\n"
+        "  cupel watch runs/mnist --rule VanishingGradient --rule ExplodingTensor\n"
+        "  cupel info runs/mnist\n"
+        "  cupel COMMAND --help                          options and examples of a command\n\n"
+        "exit codes: 0 fine, 1 a rule's condition was met, 2 an error");
+    add_demo();
+    add_info();
+    add_steps();
+    add_tensors();
+    add_show();
+    add_watch();
+    add_rules();
+  }
+
+  int run(const std::vector<std::string>& arguments) {
+    if (const int code = refuse_unknown_command(arguments); code != kExitFine) return code;
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    try {
+      app_.parse(reversed);
+    } catch (const CLI::Success& answer) {  // help and version
+      return app_.exit(answer, out_, err_) == 0 ? kExitFine : kExitError;
+    } catch (const CLI::ParseError& error) {
+      return refuse(error);
+    }
+    return run_command();
+  }
+
+ private:
+  CLI::App* add_command(const std::string& name, const std::string& summary,
+                        const std::string& examples, std::function<int()> command) {
+    CLI::App* app = app_.add_subcommand(name, summary);
+    app->footer("examples\n" + examples);
+    app->final_callback([this, name, command = std::move(command)] {
+      command_name_ = name;
+      command_ = command;
+    });
+    return app;
+  }
+
+  void add_demo() {
+    CLI::App* app =
+        add_command("demo", "Train three small networks and judge them while they train",
+                    "  cupel demo\n  cupel demo /tmp/demo --seed 7",
+                    [this] { return run_demo(demo_, out_, err_); });
+    app->add_option("DIR", demo_.directory, "where the runs go")->capture_default_str();
+    app->add_option("--seed", demo_.seed, "all that is random follows from it")
+        ->capture_default_str();
+  }
+
+  void add_info() {
+    CLI::App* app = add_command("info", "What a run holds, and whether it goes on",
+                                "  cupel info runs/mnist\n  cupel info runs/mnist --json",
+                                [this] { return run_info(info_, out_); });
+    app->add_option("TRIAL", info_.trial, kTrialHelp)->required();
+    add_json(app, info_.json, "one JSON object");
+  }
+
+  void add_steps() {
+    CLI::App* app = add_command("steps", "List the saved steps",
+                                "  cupel steps runs/mnist\n  cupel steps runs/mnist --mode EVAL",
+                                [this] { return run_steps(steps_, out_); });
+    app->add_option("TRIAL", steps_.trial, kTrialHelp)->required();
+    add_mode(app, steps_.mode);
+    add_json(app, steps_.json, "a JSON array of numbers");
+  }
+
+  void add_tensors() {
+    CLI::App* app = add_command("tensors", "List the names of tensors",
+                                "  cupel tensors runs/mnist\n"
+                                "  cupel tensors runs/mnist --step 10 --collection gradients\n"
+                                "  cupel tensors runs/mnist --regex 'fc1|fc2'",
+                                [this] { return run_tensors(tensors_, out_, err_); });
+    app->add_option("TRIAL", tensors_.trial, kTrialHelp)->required();
+    add_mode(app, tensors_.mode);
+    app->add_option("--step", tensors_.step, "only those saved at this step");
+    app->add_option("--collection", tensors_.collection, "only those of a collection");
+    app->add_option("--regex", tensors_.regex, "only those whose names hold a match");
+    add_json(app, tensors_.json, "a JSON array of names");
+  }
+
+  void add_show() {
+    CLI::App* app = add_command("show", "Show a tensor: all its saved steps, or its value at one",
+                                "  cupel show runs/mnist loss\n"
+                                "  cupel show runs/mnist fc1.weight --step 10\n"
+                                "  cupel show runs/mnist fc1.weight --reduction abs_mean\n"
+                                "  cupel show runs/mnist fc1.weight --step 10 --npy fc1.npy",
+                                [this] { return run_show(show_, out_, err_); });
+    app->add_option("TRIAL", show_.trial, kTrialHelp)->required();
+    app->add_option("TENSOR", show_.tensor, "the tensor's name")->required();
+    app->add_option("--step", show_.step, "the step; default: every saved one, a line each");
+    add_mode(app, show_.mode);
+    app->add_option("--worker", show_.worker, "who saved it; default: the first by name");
+    app->add_option("--reduction", show_.reduction,
+                    "one number instead: mean, abs_max, l2 …; saved, else from the value");
+    app->add_option("--npy", show_.npy, "write the value to this NumPy file instead");
+    add_json(app, show_.json, "one JSON object per step, values as nested lists");
+  }
+
+  void add_watch() {
+    CLI::App* app = add_command(
+        "watch", "Evaluate rules over a run while it grows, until it ends",
+        "  cupel watch runs/mnist --rule VanishingGradient\n"
+        "  cupel watch runs/mnist --rule ExplodingTensor,only_nan=True --first --json\n"
+        "  cupel watch runs/mnist --rule VanishingGradient,threshold=1e-6 --no-wait --explain",
+        [this] { return run_watch(watch_, out_, err_); });
+    app->add_option("TRIAL", watch_.trial, "the run: its directory, there already or not")
+        ->required();
+    app->add_option("--rule", watch_.rules,
+                    "NAME[,param=value…]; may be given many times (see cupel rules)")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    app->add_flag("--no-wait", watch_.no_wait, "judge what is there now; without a run: error");
+    app->add_flag("--first", watch_.first, "a rule ends at its first firing");
+    app->add_flag("--explain", watch_.explain,
+                  "show at every step what each rule selected, read and compared");
+    app->add_option("--idle-timeout", watch_.idle_timeout,
+                    "end after so many seconds without a run or a new step")
+        ->type_name("SECONDS");
+    app->add_option("--start-step", watch_.start_step, "the first global step to judge")
+        ->capture_default_str();
+    app->add_option("--end-step", watch_.end_step, "the global step to end before");
+    app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
+        ->check(CLI::PositiveNumber);
+    add_json(app, watch_.json, "JSON lines");
+  }
+
+  void add_rules() {
+    CLI::App* app = add_command("rules", "List the built-in rules, or describe one",
+                                "  cupel rules\n  cupel rules VanishingGradient",
+                                [this] { return run_rules(rules_, out_); });
+    app->add_option("NAME", rules_.name, "the rule to describe, in either form of its name");
+    add_json(app, rules_.json, "a JSON array; with NAME an object");
+  }
+
+  static void add_json(CLI::App* app, bool& json, const std::string& shape) {
+    app->add_flag("--json", json, "print " + shape);
+  }
+  static void add_mode(CLI::App* app, std::string& mode) {
+    app->add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL (all)")->capture_default_str();
+  }
+
+  int refuse_unknown_command(const std::vector<std::string>& arguments) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app_.get_subcommands({})) names.push_back(command->get_name());
+    if (arguments.empty()) {
+      err_ << "cupel: which command?" << commands_text(names) << '\n';
+      return kExitError;
+    }
+    const std::string& first = arguments.front();
+    if (first.starts_with('-') || std::find(names.begin(), names.end(), first) != names.end())
+      return kExitFine;
+    const std::string question = did_you_mean(first, names);
+    err_ << "cupel: unknown command \"" << printable(first) << '"'
+         << (question.empty() ? ";" + commands_text(names) : question) << '\n';
+    return kExitError;
+  }
+
+  static std::string commands_text(const std::vector<std::string>& names) {
+    std::string text = " the commands are";
+    for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? " " : ", ") + names[i];
+    return text + " (cupel --help)";
+  }
+
+  // Says what is wrong with the command line. An option nobody knows is the likelier cause of
+  // whatever else is missing.
+  int refuse(const CLI::ParseError& error) {
+    const auto chosen = app_.get_subcommands();
+    const CLI::App& app = chosen.empty() ? app_ : *chosen.front();
+    const std::string name = chosen.empty() ? "cupel" : "cupel " + app.get_name();
+    err_ << name << ": ";
+    const std::vector<std::string> rest = app.remaining();
+    const auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& text) {
+      return text.size() > 1 && text.starts_with('-');
+    });
+    if (option != rest.end()) {
+      const std::string given = option->substr(0, option->find('='));
+      err_ << "unknown option " << printable(given) << did_you_mean(given, option_names(app));
+    } else if (!rest.empty()) {
+      err_ << "unexpected argument \"" << printable(rest.front()) << '"';
+      if (app.get_name() == "watch") err_ << "; each rule takes a --rule of its own";
+    } else {
+      err_ << error.what();
+    }
+    err_ << "\n" << name << " --help shows what it takes\n";
+    return kExitError;
+  }
+
+  static std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return names;
+  }
+
+  int run_command() {
+    try {
+      const int code = command_();
+      out_.flush();
+      if (out_) return code;
+      err_ << "cupel " << command_name_ << ": the results could not be written\n";
+    } catch (const std::exception& error) {
+      out_.flush();
+      print_error(error.what());
+    }
+    return kExitError;
+  }
+
+  void print_error(const std::string& message) {
+    std::size_t begin = 0;
+    while (begin <= message.size()) {
+      const std::size_t end = std::min(message.find('\n', begin), message.size());
+      err_ << "cupel " << command_name_ << ": "
+           << printable(std::string_view(message).substr(begin, end - begin)) << '\n';
+      begin = end + 1;
+    }
+  }
+
+  std::ostream& out_;
+  std::ostream& err_;
+  CLI::App app_{"cupel: judges training runs by rules, while they run or afterwards", "cupel"};
+  std::string command_name_;
+  std::function<int()> command_;
+  DemoOptions demo_;
+  InfoOptions info_;
+  StepsOptions steps_;
+  TensorsOptions tensors_;
+  ShowOptions show_;
+  WatchOptions watch_;
+  RulesOptions rules_;
+};
+
+}  // namespace
+
+int run_cli(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  try {
+    return CommandLine(out, err).run(arguments);
+  } catch (const std::exception& error) {
+    err << "cupel: " << error.what() << '\n';
+    return kExitError;
+  }
+}
+
+}  // namespace cupel

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <csignal>
+#include <stop_token>
+#include <thread>
+
+namespace cupel {
+
+/// While it exists, SIGINT or SIGTERM requests a stop instead of ending the process; a second one
+/// ends it. One at a time in a process.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  std::stop_token token() const noexcept { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
+  std::jthread listener_;
+};
+
+}  // namespace cupel

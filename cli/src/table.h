@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace cupel {
+
+/// Rows of text in aligned columns, for people. Control characters in cells are escaped.
+class Table {
+ public:
+  enum class Align { Left, Right };
+
+  /// `header` may be empty strings; a table without any row prints the header alone.
+  explicit Table(std::vector<std::string> header, std::vector<Align> alignment = {});
+  void add(std::vector<std::string> cells);
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<Align> alignment_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace cupel

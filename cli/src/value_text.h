@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+#include "cupel/trial/tensor_value.h"
+
+namespace cupel {
+
+/// One element as JSON: the shortest decimal text that reads back as the same element, or a string.
+std::string element_json(const TensorValue& value, std::int64_t index);
+
+/// All elements as nested JSON lists; a scalar is just its number.
+void print_json(std::ostream& out, const TensorValue& value);
+
+/// What a person reads: nested brackets with aligned columns, the middle of large tensors left out.
+void print_readable(std::ostream& out, const TensorValue& value);
+
+/// `text` as a JSON string, what is not UTF-8 replaced.
+std::string json_string(std::string_view text);
+
+/// A number as JSON; "NaN", "Infinity" and "-Infinity" as strings.
+std::string json_number(double number);
+
+}  // namespace cupel

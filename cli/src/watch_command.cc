@@ -1,0 +1,154 @@
+// Evaluates rules over a run as it comes: waits for the run, runs the rules, prints lines.
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "commands.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/rule_runner.h"
+#include "open_trial.h"
+#include "rule_spec.h"
+#include "run_cli.h"
+#include "stop_on_signal.h"
+#include "table.h"
+
+namespace cupel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// How long one attempt to open an absent run waits; a stop request is seen between attempts.
+constexpr milliseconds kAttempt{250};
+
+std::optional<milliseconds> idle_timeout_of(const WatchOptions& options) {
+  if (!options.idle_timeout) return std::nullopt;
+  constexpr double kLongest = 1e9;
+  if (!(*options.idle_timeout >= 0 && *options.idle_timeout <= kLongest))
+    throw UsageError("--idle-timeout takes seconds from 0 to 1e9");
+  return milliseconds(static_cast<std::int64_t>(*options.idle_timeout * 1000));
+}
+
+// Waits for the run; null when a stop was requested.
+std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
+                                      std::optional<milliseconds> patience,
+                                      const std::stop_token& stop, std::ostream& err) {
+  const Clock::time_point begin = Clock::now();
+  bool told = false;
+  while (!stop.stop_requested()) {
+    const Clock::time_point attempt = Clock::now();
+    const auto waited = std::chrono::duration_cast<milliseconds>(attempt - begin);
+    const milliseconds left = patience ? std::max(*patience - waited, milliseconds(0)) : kAttempt;
+    const milliseconds wait = told ? std::min(kAttempt, left) : milliseconds(0);
+    try {
+      return create_trial(options.trial, {.wait_for_run = wait});
+    } catch (const MissingCollectionFiles& error) {
+      // Thrown before the time was over, it says that waiting is in vain.
+      const bool in_vain = told && wait > milliseconds(0) && Clock::now() - attempt < wait / 2;
+      if (in_vain) throw;
+      if (left == milliseconds(0))
+        throw MissingCollectionFiles(
+            error.run, "waited " + std::to_string(waited.count()) + " ms for a hook to begin");
+      if (!told) err << "cupel watch: waiting for a run in " << options.trial << std::endl;
+      told = true;
+    }
+  }
+  return nullptr;
+}
+
+// Prints lines as they come, and what became of each rule at the end.
+class LinePrinter {
+ public:
+  LinePrinter(std::ostream& out, bool json) : out_(out), json_(json) {}
+
+  void print(const VerdictLine& line) {
+    if (line.status == RuleStatus::IssuesFound && !line.final_line) ++fired_[line.name];
+    if (json_) {
+      out_ << to_json(line) << std::endl;
+    } else if (line.final_line) {
+      closing_.push_back(line);
+    } else {
+      out_ << to_text(line) << std::endl;
+    }
+  }
+
+  void print_table() const {
+    if (json_) return;
+    using enum Table::Align;
+    Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
+                {Left, Left, Right, Right, Right, Right, Left});
+    for (const VerdictLine& line : closing_) {
+      const auto fired = fired_.find(line.name);
+      table.add({line.name, std::string(to_string(line.status)),
+                 line.first_step ? std::to_string(*line.first_step) : "-",
+                 std::to_string(fired == fired_.end() ? 0 : fired->second),
+                 std::to_string(line.steps_evaluated), std::to_string(line.steps_skipped),
+                 line.message});
+    }
+    if (!fired_.empty()) out_ << '\n';
+    table.print(out_);
+    out_.flush();
+  }
+
+ private:
+  std::ostream& out_;
+  const bool json_;
+  std::vector<VerdictLine> closing_;
+  std::map<std::string, std::int64_t> fired_;
+};
+
+}  // namespace
+
+int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
+  if (options.rules.empty())
+    throw UsageError("no rule given: add --rule NAME (cupel rules lists them)");
+  const std::vector<RuleSpec> specs = parse_rule_specs(options.rules);
+  const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
+  if (options.start_step < 0) throw UsageError("--start-step must not be negative");
+  if (options.jobs < 0) throw UsageError("--jobs must be at least 1");
+
+  const StopOnSignal signals;
+  const std::stop_token stop = signals.token();
+  const std::unique_ptr<Trial> trial = options.no_wait
+                                           ? open_trial(options.trial)
+                                           : wait_for_trial(options, idle_timeout, stop, err);
+  if (trial == nullptr) {
+    err << "cupel watch: stopped before a run began in " << options.trial << '\n';
+    return kExitFine;
+  }
+
+  constexpr int kMostJobs = 4;
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  RuleRunner runner(*trial,
+                    {.jobs = options.jobs > 0 ? options.jobs : std::clamp(processors, 1, kMostJobs),
+                     .start_step = options.start_step,
+                     .end_step = options.end_step,
+                     .stop_at_first = options.first,
+                     .wait = !options.no_wait,
+                     .idle_timeout = idle_timeout,
+                     .explain = options.explain});
+  for (const RuleSpec& spec : specs) runner.add(spec.rule, spec.parameters);
+
+  LinePrinter printer(out, options.json);
+  const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
+  RunSummary summary;
+  try {
+    summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); });
+  } catch (...) {
+    printer.print_table();
+    throw;
+  }
+  printer.print_table();
+  if (summary.had_errors()) return kExitError;
+  return summary.found_issues() ? kExitFound : kExitFine;
+}
+
+}  // namespace cupel

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+
+#include "cli/cli_fixture.h"
+
+namespace cupel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<std::string> kCommands = {"demo", "info",  "steps", "tensors",
+                                            "show", "watch", "rules"};
+
+void expect_error(const std::vector<std::string>& arguments, const std::string& message) {
+  const Ran ran = run(arguments);
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr(message));
+}
+
+TEST(CommandLine, the_version_is_printed) {
+  const Ran ran = run({"--version"});
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_THAT(ran.out, StartsWith("cupel "));
+}
+
+TEST(CommandLine, help_lists_every_command_and_the_exit_codes) {
+  const Ran ran = run({"--help"});
+  EXPECT_EQ(ran.code, kExitFine);
+  for (const std::string& command : kCommands)
+    EXPECT_THAT(ran.out, HasSubstr("\n  " + command + " "));
+  EXPECT_THAT(ran.out, HasSubstr("exit codes: 0 fine"));
+}
+
+TEST(CommandLine, every_command_has_help_with_an_example) {
+  for (const std::string& command : kCommands) {
+    const Ran ran = run({command, "--help"});
+    EXPECT_EQ(ran.code, kExitFine);
+    EXPECT_THAT(ran.out, HasSubstr("examples\n  cupel " + command));
+  }
+}
+
+TEST(CommandLine, no_command_is_an_error_that_lists_them) {
+  expect_error({}, "the commands are demo, info, steps");
+}
+
+TEST(CommandLine, an_unknown_command_is_answered_with_the_nearest) {
+  expect_error({"wach", "runs"}, "unknown command \"wach\"; did you mean watch?");
+  expect_error({"xyzzy"}, "unknown command \"xyzzy\"; the commands are");
+}
+
+TEST(CommandLine, an_unknown_option_is_answered_with_the_nearest) {
+  expect_error({"watch", "--rul", "VanishingGradient", "runs"},
+               "cupel watch: unknown option --rul; did you mean --rule?");
+  expect_error({"steps", "runs", "--moed=TRAIN"}, "unknown option --moed; did you mean --mode?");
+}
+
+TEST(CommandLine, what_is_missing_or_too_much_is_named) {
+  expect_error({"steps"}, "TRIAL is required");
+  expect_error({"show", "runs"}, "TENSOR is required");
+  expect_error({"steps", "a", "b"}, "unexpected argument \"b\"");
+  expect_error({"watch", "runs", "--rule", "A", "B"}, "each rule takes a --rule of its own");
+  expect_error({"show", "runs", "t", "--step", "x"}, "--step");
+}
+
+TEST(CommandLine, control_characters_in_arguments_do_not_reach_the_terminal) {
+  expect_error({"a\x1b[2J"}, "unknown command \"a\\x1b[2J\"");
+}
+
+TEST(CommandLine, output_that_cannot_be_written_is_an_error) {
+  std::ostringstream out, err;
+  out.setstate(std::ios::badbit);
+  EXPECT_EQ(run_cli({"rules"}, out, err), kExitError);
+  EXPECT_THAT(err.str(), HasSubstr("the results could not be written"));
+}
+
+TEST_F(CliTest, a_missing_run_is_an_error_that_says_what_was_looked_for) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"info", path()},
+        {"steps", path()},
+        {"tensors", path()},
+        {"show", path(), "loss"},
+        {"watch", path(), "--rule", "ExplodingTensor", "--no-wait"}}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, kExitError) << arguments[0];
+    EXPECT_THAT(ran.err, HasSubstr(path()));
+    EXPECT_THAT(ran.err, HasSubstr("looked for collections/000000000/")) << arguments[0];
+  }
+}
+
+TEST(RulesCommand, lists_the_rules) {
+  const Ran ran = run({"rules"});
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_THAT(ran.out, HasSubstr("\nExplodingTensor    NaN or infinities"));
+  EXPECT_THAT(ran.out, HasSubstr("\nVanishingGradient  "));
+}
+
+TEST(RulesCommand, as_json_is_an_array_of_objects) {
+  const Json rules = run({"rules", "--json"}).json();
+  ASSERT_EQ(rules.size(), 2U);
+  EXPECT_EQ(rules[0]["name"], "ExplodingTensor");
+  EXPECT_EQ(rules[1]["name"], "VanishingGradient");
+}
+
+TEST(RulesCommand, describes_one_rule) {
+  const Ran ran = run({"rules", "vanishing_gradient"});
+  EXPECT_THAT(ran.out, StartsWith("VanishingGradient: "));
+  EXPECT_THAT(ran.out, HasSubstr("threshold  float  1e-7"));
+  const Json rule = run({"rules", "VanishingGradient", "--json"}).json();
+  EXPECT_EQ(rule["parameters"][0]["name"], "threshold");
+  EXPECT_EQ(rule["parameters"][0]["default"], "1e-7");
+}
+
+TEST(RulesCommand, answers_an_unknown_rule_with_the_nearest) {
+  expect_error({"rules", "Vanishing"}, "did you mean VanishingGradient?");
+}
+
+}  // namespace
+}  // namespace cupel::testing

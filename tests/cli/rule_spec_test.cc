@@ -1,0 +1,71 @@
+#include "rule_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+std::string error_of(const std::vector<std::string>& texts) {
+  try {
+    parse_rule_specs(texts);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RuleSpec, a_name_alone_has_no_parameters) {
+  const RuleSpec spec = parse_rule_spec("VanishingGradient");
+  EXPECT_EQ(spec.rule, "VanishingGradient");
+  EXPECT_THAT(spec.parameters, IsEmpty());
+}
+
+TEST(RuleSpec, parameters_follow_the_name) {
+  const RuleSpec spec = parse_rule_spec("R,threshold=1e-6, only_nan=True,empty=");
+  EXPECT_EQ(spec.rule, "R");
+  EXPECT_THAT(spec.parameters,
+              ElementsAre(Pair("empty", ""), Pair("only_nan", "True"), Pair("threshold", "1e-6")));
+}
+
+TEST(RuleSpec, a_piece_without_a_name_continues_the_value_before_it) {
+  const RuleSpec spec = parse_rule_spec("R,tensor_regex=relu,tanh,^a=b,collection_names=x,y");
+  EXPECT_THAT(spec.parameters,
+              ElementsAre(Pair("collection_names", "x,y"), Pair("tensor_regex", "relu,tanh,^a=b")));
+}
+
+TEST(RuleSpec, commas_at_the_end_belong_to_the_value) {
+  EXPECT_THAT(parse_rule_spec("R,a=x,,").parameters, ElementsAre(Pair("a", "x,,")));
+}
+
+TEST(RuleSpec, a_value_may_hold_an_equals_sign) {
+  EXPECT_THAT(parse_rule_spec("R,a=b=c").parameters, ElementsAre(Pair("a", "b=c")));
+}
+
+TEST(RuleSpec, what_cannot_be_read_is_an_error) {
+  for (const char* text : {"", ",a=1", "a=1", "R,x", "R,,a=1", "R,a=1,a=2"})
+    EXPECT_THROW(parse_rule_spec(text), UsageError) << text;
+}
+
+TEST(RuleSpec, rules_in_lua_are_refused_clearly) {
+  for (const char* text : {"my.lua", "dir/my.lua:Name,a=1"})
+    EXPECT_THAT(error_of({text}), HasSubstr("rules in Lua are not in this version")) << text;
+}
+
+TEST(RuleSpec, all_mistakes_in_all_rules_are_told_at_once) {
+  const std::string text =
+      error_of({"VanishingGradint", "VanishingGradient,threshold=x,colour=red", "ExplodingTensor"});
+  EXPECT_THAT(text, HasSubstr("did you mean VanishingGradient?"));
+  EXPECT_THAT(text, HasSubstr("\nVanishingGradient: parameter threshold is \"x\""));
+  EXPECT_THAT(text, HasSubstr("\nVanishingGradient: unknown parameter \"colour\""));
+}
+
+}  // namespace
+}  // namespace cupel

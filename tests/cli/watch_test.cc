@@ -1,0 +1,235 @@
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "cli/cli_fixture.h"
+
+namespace cupel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Calls back whenever the text in it has grown by a line.
+class LineBuffer : public std::stringbuf {
+ public:
+  explicit LineBuffer(std::function<void(const std::string&)> on_line)
+      : on_line_(std::move(on_line)) {}
+  int sync() override {
+    on_line_(str());
+    return 0;
+  }
+
+ private:
+  std::function<void(const std::string&)> on_line_;
+};
+
+/// Watches with somebody reading every line as it is flushed.
+Ran run_reading(
+    const std::vector<std::string>& arguments, std::function<void(const std::string& out)> on_out,
+    std::function<void(const std::string& err)> on_err = [](const auto&) {}) {
+  LineBuffer out_buffer(std::move(on_out));
+  LineBuffer err_buffer(std::move(on_err));
+  std::ostream out(&out_buffer);
+  std::ostream err(&err_buffer);
+  const int code = run_cli(arguments, out, err);
+  return {code, out_buffer.str(), err_buffer.str()};
+}
+
+/// A run whose steps hold "loss", which is NaN at some.
+class WatchCommand : public CliTest {
+ protected:
+  void save(std::int64_t step, bool bad = false) {
+    writer_.save(step, {scalar("loss", bad ? kNaN : 1)});
+  }
+  std::vector<std::string> watch(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"watch", path(), "--rule", "ExplodingTensor"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  WorkerWriter writer_{store_};
+};
+
+TEST_F(WatchCommand, a_healthy_run_ends_with_0) {
+  save(0);
+  save(1);
+  writer_.finish();
+  const Ran ran = run(watch());
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_EQ(ran.out,
+            "RULE             STATUS         FIRST STEP  STEPS FIRED  EVALUATED  SKIPPED\n"
+            "ExplodingTensor  NoIssuesFound           -            0          2        0\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(WatchCommand, what_is_found_is_printed_and_ends_with_1) {
+  save(0);
+  save(1, true);
+  save(2, true);
+  writer_.finish();
+  const Ran ran = run(watch());
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_EQ(ran.out,
+            "step 1 TRAIN  ExplodingTensor  loss  nan 1, +inf 0, -inf 0, the first at element 0\n"
+            "step 2 TRAIN  ExplodingTensor  loss  nan 1, +inf 0, -inf 0, the first at element 0\n"
+            "\n"
+            "RULE             STATUS       FIRST STEP  STEPS FIRED  EVALUATED  SKIPPED\n"
+            "ExplodingTensor  IssuesFound           1            2          3        0\n");
+}
+
+TEST_F(WatchCommand, json_lines_are_verdict_lines) {
+  save(0, true);
+  writer_.finish();
+  const Ran ran = run(watch({"--json", "--rule", "exploding_tensor,only_nan=True"}));
+  EXPECT_EQ(ran.code, kExitFound);
+  const auto lines = ran.json_lines();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0]["name"], "ExplodingTensor");
+  EXPECT_EQ(lines[0]["trial"], "run");
+  EXPECT_EQ(lines[0]["tensors"][0]["value"], 1.0);
+  EXPECT_EQ(lines[1]["name"], "ExplodingTensor#2");
+  EXPECT_EQ(lines[1]["rule"], "ExplodingTensor");
+  EXPECT_EQ(lines[2]["final"], true);
+  EXPECT_EQ(lines[3]["first_step"], 0);
+}
+
+TEST_F(WatchCommand, a_rule_ends_at_its_first_firing_when_asked_to) {
+  save(0, true);
+  save(1, true);
+  writer_.finish();
+  EXPECT_EQ(run(watch({"--first", "--json"})).json_lines().size(), 2U);
+}
+
+TEST_F(WatchCommand, start_and_end_bound_what_is_judged) {
+  for (std::int64_t step = 0; step < 6; ++step) save(step, true);
+  writer_.finish();
+  const auto lines = run(watch({"--start-step", "2", "--end-step", "4", "--json"})).json_lines();
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0]["step"], 2);
+  EXPECT_EQ(lines[1]["step"], 3);
+}
+
+TEST_F(WatchCommand, explains_what_it_looked_at) {
+  save(0);
+  writer_.finish();
+  EXPECT_THAT(run(watch({"--explain"})).out,
+              StartsWith("step 0 TRAIN  ExplodingTensor  loss  read nan, inf (from raw): nan 0, "
+                         "+inf 0, -inf 0, fine\n"));
+  const Json line = run(watch({"--explain", "--json"})).json_lines().at(0);
+  EXPECT_EQ(line["status"], "Explained");
+  EXPECT_EQ(line["explain"][0]["tensor"], "loss");
+}
+
+TEST_F(WatchCommand, without_waiting_judges_what_is_there) {
+  save(0, true);
+  const Ran ran = run(watch({"--no-wait"}));
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.out, HasSubstr("EVALUATED"));
+}
+
+TEST_F(WatchCommand, ends_after_a_silence) {
+  save(0);
+  const Ran ran = run(watch({"--idle-timeout", "0.02"}));
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_THAT(ran.out, HasSubstr("no new step for 20 ms"));
+}
+
+TEST_F(WatchCommand, prints_each_line_while_the_run_goes_on) {
+  save(0, true);
+  std::int64_t saved = 0;
+  const Ran ran = run_reading(watch(), [&](const std::string& out) {
+    // The next step is saved when the line of this one has been flushed.
+    if (!out.ends_with("element 0\n")) return;
+    ASSERT_THAT(out, HasSubstr("step " + std::to_string(saved) + " "));
+    if (saved == 5) return writer_.finish();
+    save(++saved, true);
+  });
+  EXPECT_EQ(saved, 5);
+  EXPECT_EQ(ran.code, kExitFound);
+}
+
+TEST_F(WatchCommand, mistakes_in_rules_are_all_told_before_anything_is_judged) {
+  save(0, true);
+  const Ran ran = run(watch({"--rule", "Nothing", "--rule", "VanishingGradient,treshold=1"}));
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("cupel watch: unknown rule \"Nothing\""));
+  EXPECT_THAT(ran.err, HasSubstr("\ncupel watch: VanishingGradient: unknown parameter "
+                                 "\"treshold\"; did you mean threshold?"));
+}
+
+TEST_F(WatchCommand, without_a_rule_is_an_error) {
+  const Ran ran = run({"watch", path()});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("add --rule NAME"));
+}
+
+TEST_F(WatchCommand, impossible_options_are_errors) {
+  for (const char* option : {"--jobs=0", "--idle-timeout=-1", "--start-step=-1", "--jobs=x"})
+    EXPECT_EQ(run(watch({option})).code, kExitError) << option;
+}
+
+TEST_F(WatchCommand, damage_is_an_error_after_the_closing_table) {
+  save(0, true);
+  writer_.seal();
+  save(1);
+  writer_.finish();
+  flip_bit(store_, writer_.index_key(), 900);
+  const Ran ran = run(watch());
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.out, StartsWith("step 0 TRAIN  ExplodingTensor"));
+  EXPECT_THAT(ran.out, HasSubstr("\nExplodingTensor  Error"));
+  EXPECT_THAT(ran.err, HasSubstr(writer_.index_key()));
+}
+
+TEST_F(WatchCommand, an_interrupt_stops_the_rules_and_the_closing_table_is_printed) {
+  save(0, true);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    bool raised = false;
+    const Ran ran = run_reading(watch({"--rule", "VanishingGradient"}), [&](const std::string&) {
+      if (!std::exchange(raised, true)) std::raise(signal);
+    });
+    EXPECT_EQ(ran.code, kExitFound);
+    EXPECT_THAT(ran.out, HasSubstr("\nVanishingGradient  Stopped"));
+    EXPECT_THAT(ran.out, HasSubstr("\nExplodingTensor    IssuesFound"));
+  }
+}
+
+TEST_F(CliTest, watch_waits_for_a_run_that_is_not_there_yet) {
+  const std::vector<std::string> arguments = {"watch", path(), "--rule", "ExplodingTensor"};
+  const Ran ran = run_reading(
+      arguments, [](const auto&) {},
+      [&](const std::string& err) {
+        if (!err.ends_with("waiting for a run in " + path() + "\n")) return;
+        WorkerWriter writer(store_);
+        writer.save(0, {scalar("loss", kNaN)}).finish();
+      });
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.out, StartsWith("step 0 TRAIN  ExplodingTensor  loss"));
+}
+
+TEST_F(CliTest, watch_waits_for_a_run_no_longer_than_the_idle_timeout) {
+  const Ran ran = run({"watch", path(), "--rule", "ExplodingTensor", "--idle-timeout", "0.02"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("waiting for a run in " + path()));
+  EXPECT_THAT(ran.err, HasSubstr("for a hook to begin"));
+}
+
+TEST_F(CliTest, an_interrupt_ends_the_waiting_for_a_run) {
+  const Ran ran = run_reading(
+      {"watch", path(), "--rule", "ExplodingTensor"}, [](const auto&) {},
+      [raised = false](const std::string&) mutable {
+        if (!std::exchange(raised, true)) std::raise(SIGINT);
+      });
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_THAT(ran.err, HasSubstr("stopped before a run began"));
+}
+
+}  // namespace
+}  // namespace cupel::testing
