@@ -1,0 +1,275 @@
+// The smaller snippets of docs/api.md, each inside a test that runs it in a scratch directory.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api_tour.h"
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/cupel.h"
+#include "scratch.h"
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ApiSnippets : public testing::Test {
+ protected:
+  // A finished run with a weight, its gradient and the loss at steps 0 to 9.
+  static void save_run() {
+    cupel::HookOptions options;
+    options.out_dir = "runs/mnist";
+    options.save_all = true;
+    options.save_config = {.save_interval = 1};
+    cupel::Hook hook(options);
+    hook.set_mode(cupel::Mode::Train);
+    for (int i = 0; i < 10; ++i) {
+      hook.next_step();
+      const std::vector<float> values(20, static_cast<float>(i));
+      hook.save_tensor("fc1.weight", cupel::TensorView(values.data(), {4, 5}));
+      hook.save_tensor("gradient/fc1.weight", cupel::TensorView(values.data(), {4, 5}));
+      hook.save_scalar("loss", 1.0 / (1 + i));
+    }
+    hook.close();
+  }
+
+  cupel_docs::Scratch scratch_;
+};
+
+TEST_F(ApiSnippets, the_tour_runs_until_invoke_rule_says_that_there_is_no_more_data) {
+  EXPECT_THROW(cupel_docs::tour(), cupel::NoMoreData);
+}
+
+TEST_F(ApiSnippets, saving) {
+  const std::vector<float> weights(12, 0.5F);
+  const std::vector<double> column_major(12, 0.25);
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+  options.save_all = true;
+  options.save_config = {.save_interval = 1};
+  cupel::Hook hook(options);
+  hook.next_step();
+
+  hook.save_tensor("fc1.weight", cupel::TensorView(weights.data(), {3, 4}));
+  hook.save_tensor("flat", cupel::TensorView(std::span(weights)));
+  hook.save_tensor("strided",
+                   cupel::TensorView(column_major.data(), cupel::DType::F64, {3, 4}, {1, 3}));
+  const std::vector<std::string> classes = {"cat", "dog"};
+  hook.save_tensor("classes", cupel::TensorView(classes.data(), {classes.size()}));
+
+  const cupel::HookReport report = hook.close();
+  for (const std::string& problem : report.problems) std::cerr << problem << '\n';
+  for (const std::string& name : report.never_saved) std::cerr << "not saved: " << name << '\n';
+  EXPECT_EQ(report.tensors_saved, 4);
+  EXPECT_THAT(report.problems, IsEmpty());
+}
+
+TEST_F(ApiSnippets, collections) {
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+  options.include_collections = {"weights", "relu_out", "attention"};
+  options.save_config = {.save_interval = 1};
+  cupel::Hook hook(options);
+
+  hook.get_collection("relu_out")
+      .include("relu.*output")
+      .set_save_config({.save_interval = 100})
+      .set_reduction_config({.reductions = {"min", "max"}, .abs_reductions = {"mean"}});
+
+  cupel::Collection attention("attention");
+  attention.include({"attention", "^mha[0-9]+/"}).add_tensor_name("probabilities");
+  hook.add_collection(attention);
+
+  const cupel::TensorHandle embedding = hook.handle("embedding", {"weights"});
+
+  hook.next_step();
+  EXPECT_TRUE(hook.wants(embedding));
+  EXPECT_TRUE(hook.wants("mha3/query"));
+  EXPECT_TRUE(hook.wants("relu1_output"));
+  EXPECT_FALSE(hook.wants("tanh1_output"));
+}
+
+TEST_F(ApiSnippets, modes) {
+  const std::vector<int> batches(3);
+  const std::vector<int> validation(2);
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+
+  options.save_config.save_interval = 100;
+  options.save_config.mode_save_configs[cupel::Mode::Eval] = {.save_interval = 1};
+  cupel::Hook hook(options);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    hook.set_mode(cupel::Mode::Train);
+    for (const int batch : batches) {
+      hook.next_step();
+      hook.save_scalar("loss", batch);
+    }
+    hook.set_mode(cupel::Mode::Eval);
+    for (const int batch : validation) {
+      hook.next_step();
+      hook.save_scalar("loss", batch);
+    }
+  }
+  hook.close();
+
+  EXPECT_EQ(hook.step(), 14);
+  EXPECT_EQ(hook.mode_step(cupel::Mode::Eval), 5);
+  const auto trial = cupel::create_trial("runs/mnist");
+  EXPECT_THAT(trial->modes(), ElementsAre(cupel::Mode::Train, cupel::Mode::Eval));
+}
+
+TEST_F(ApiSnippets, reading) {
+  save_run();
+  double sum = 0;
+
+  const auto trial = cupel::create_trial("runs/mnist");
+  for (const std::string& name : trial->tensor_names({.regex = "^fc1"})) {
+    const cupel::Tensor tensor = trial->tensor(name);
+    for (const std::int64_t step : tensor.steps(cupel::Mode::Train)) {
+      const cupel::TensorValue value = tensor.value(step, cupel::Mode::Train);
+      for (const float x : value.as<float>()) sum += x;
+    }
+  }
+
+  const cupel::TensorRecord record = trial->tensor("fc1.weight").record(5);
+  if (record.has_value && record.counts) std::cout << record.counts->nan << " NaN\n";
+
+  const cupel::NoRefresh frozen(*trial);
+  const auto steps = trial->steps();
+  const auto names = trial->tensor_names({.step = steps.back()});
+
+  EXPECT_EQ(sum, 20 * 45);
+  EXPECT_THAT(names, ElementsAre("fc1.weight", "gradient/fc1.weight", "loss"));
+}
+
+TEST_F(ApiSnippets, waiting) {
+  save_run();
+
+  const auto trial = cupel::create_trial("runs/mnist", {.wait_for_run = std::chrono::seconds(30)});
+  try {
+    trial->wait_for_steps({0, 5, 100}, cupel::Mode::Train, {.timeout = std::chrono::seconds(60)});
+  } catch (const cupel::StepUnavailable& error) {
+    std::cerr << "step " << error.step << " was never saved\n";
+  } catch (const cupel::NoMoreData& error) {
+    std::cerr << "training ended after step " << error.last_step << '\n';
+  } catch (const cupel::StepNotYetAvailable& error) {
+    std::cerr << "step " << error.step << " has not come within a minute\n";
+  }
+
+  switch (trial->has_passed_step(5, cupel::Mode::Train)) {
+    case cupel::StepState::Available:        // saved, and complete
+    case cupel::StepState::Unavailable:      // passed without being saved
+    case cupel::StepState::NotYetAvailable:  // may still come
+      break;
+  }
+  EXPECT_EQ(trial->has_passed_step(5, cupel::Mode::Train), cupel::StepState::Available);
+  EXPECT_EQ(trial->has_passed_step(100, cupel::Mode::Train), cupel::StepState::Unavailable);
+}
+
+// Keeps state: how often in a row the loss has grown.
+class LossGrows : public cupel::Rule {
+ public:
+  LossGrows(cupel::Trial& trial, int patience) : Rule(trial), patience_(patience) {}
+  std::string rule_name() const override { return "LossGrows"; }
+  std::string what_it_reads() const override { return "the tensor loss"; }
+
+  cupel::Verdict invoke_at_step(std::int64_t step) override {
+    cupel::Verdict verdict;
+    const double loss = base_trial().tensor("loss").value(step).at(0);
+    growing_ = loss > last_ ? growing_ + 1 : 0;
+    if (growing_ >= patience_) verdict.add({.tensor = "loss", .value = loss, .threshold = last_});
+    last_ = loss;
+    return verdict;
+  }
+
+ private:
+  const int patience_;
+  int growing_ = 0;
+  double last_ = 0;
+};
+
+TEST_F(ApiSnippets, running_rules) {
+  save_run();
+  const auto trial = cupel::create_trial("runs/mnist");
+
+  cupel::RuleRunner runner(*trial, {.jobs = 2, .wait = false});
+  runner.add("ExplodingTensor", {{"collection_names", "weights,gradients"}});
+  runner.add("VanishingGradient", {{"threshold", "1e-6"}}, "strict");
+  runner.add(std::make_unique<LossGrows>(*trial, 3));
+  const cupel::RunSummary summary =
+      runner.run([](const cupel::VerdictLine& line) { std::cout << cupel::to_json(line) << '\n'; });
+  for (const cupel::RuleSummary& rule : summary.rules)
+    std::cout << rule.name << ": " << cupel::to_string(rule.status) << '\n';
+
+  EXPECT_THAT(summary.rules, SizeIs(3));
+  EXPECT_FALSE(summary.had_errors());
+}
+
+TEST_F(ApiSnippets, one_rule_without_a_runner) {
+  save_run();
+  const auto trial = cupel::create_trial("runs/mnist");
+
+  LossGrows rule(*trial, 3);
+  try {
+    cupel::invoke_rule(rule, {.raise_eval_cond = true});
+  } catch (const cupel::RuleEvaluationConditionMet& fired) {
+    std::cout << fired.rule << " fired at step " << fired.step << '\n';
+  } catch (const cupel::NoMoreData&) {
+    std::cout << "the run has ended\n";
+  }
+}
+
+TEST_F(ApiSnippets, errors) {
+  save_run();
+
+  try {
+    const auto trial = cupel::create_trial("runs/mnist");
+    const double norm = trial->tensor("fc1.weight").reduction_value(5, "l2");
+    std::cout << norm << '\n';
+  } catch (const cupel::TensorUnavailableForStep& error) {
+    std::cerr << error.name << " is not there at step " << error.step << '\n';
+  } catch (const cupel::FormatError& error) {
+    std::cerr << "damage in " << error.file << " at byte " << error.offset << '\n';
+  } catch (const cupel::Error& error) {
+    std::cerr << error.what() << '\n';
+  }
+}
+
+TEST_F(ApiSnippets, logging) {
+  cupel::set_log_sink([](cupel::LogLevel level, std::string_view message) {
+    if (level >= cupel::LogLevel::Warning) std::cerr << "cupel: " << message << '\n';
+  });
+  cupel::set_log_sink({});
+}
+
+TEST_F(ApiSnippets, threads) {
+  const std::vector<float> first(100, 1.0F);
+  const std::vector<float> second(100, 2.0F);
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+  options.save_all = true;
+  options.save_config = {.save_interval = 1};
+  cupel::Hook hook(options);
+
+  for (int i = 0; i < 10; ++i) {
+    hook.next_step();
+    std::jthread other([&] { hook.save_tensor("second", cupel::TensorView(std::span(second))); });
+    hook.save_tensor("first", cupel::TensorView(std::span(first)));
+    other.join();  // saves are over before the next step begins
+  }
+
+  EXPECT_EQ(hook.close().tensors_saved, 20);
+}
+
+}  // namespace

@@ -1,0 +1,13 @@
+# Writes the C++ block of a document that begins with a given line, as it is: cmake -D DOCUMENT=… -D BEGINS=… -D OUT=… -P …
+cmake_minimum_required(VERSION 3.25)
+file(READ ${DOCUMENT} text)
+string(FIND "${text}" "```cpp\n${BEGINS}" begin)
+if(begin EQUAL -1)
+  message(FATAL_ERROR "${DOCUMENT} has no C++ block that begins with: ${BEGINS}")
+endif()
+string(SUBSTRING "${text}" ${begin} -1 text)
+string(LENGTH "```cpp\n" fence)
+string(SUBSTRING "${text}" ${fence} -1 text)
+string(FIND "${text}" "\n```" end)
+string(SUBSTRING "${text}" 0 ${end} text)
+file(WRITE ${OUT} "${text}\n")

@@ -1,0 +1,271 @@
+// The rooms: who may include whom, and which libraries each may see. docs/architecture.md shows the
+// same tables to people; a test compares the two.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+using testing::Not;
+using Names = std::set<std::string, std::less<>>;
+
+const fs::path checkout = CUPEL_SOURCE_DIR;
+
+struct Room {
+  Names rooms;      // whose public headers it may include, beside its own
+  Names libraries;  // that its sources may include; public headers include none
+};
+
+const std::map<std::string, Room, std::less<>>& rooms() {
+  static const std::map<std::string, Room, std::less<>> table = {
+      {"core", {{}, {"pcre2", "spdlog"}}},
+      {"stats", {{"core"}, {"hwy"}}},
+      {"format", {{"core"}, {"arrow", "nlohmann"}}},
+      {"store", {{"core"}, {}}},
+      {"writer", {{"core", "stats", "format", "store"}, {"nlohmann"}}},
+      {"trial", {{"core", "stats", "format", "store"}, {}}},
+      {"rules", {{"core", "trial"}, {"nlohmann"}}},
+  };
+  return table;
+}
+
+// Programs may include any public header, these libraries, and nobody's private headers.
+const std::map<std::string, Names, std::less<>>& programs() {
+  static const std::map<std::string, Names, std::less<>> table = {
+      {"cli", {"CLI", "nlohmann"}}, {"examples", {}}, {"tests", {"gtest", "gmock", "nlohmann"}},
+      {"bench", {"benchmark"}},     {"fuzz", {}},
+  };
+  return table;
+}
+
+// Which library an include belongs to; nothing for the standard's, the system's and ours.
+std::optional<std::string> library_of(std::string_view included) {
+  static const Names known = {"arrow", "parquet", "nlohmann",  "spdlog", "fmt",   "hwy", "pcre2",
+                              "sol",   "aws",     "benchmark", "gtest",  "gmock", "CLI", "lua"};
+  const std::string_view front = included.substr(0, included.find_first_of("/."));
+  for (const std::string& name : known)
+    if (front == name) return name;
+  return std::nullopt;
+}
+
+// Tests that must reach behind a public header, and why.
+const Names& exceptions() {
+  static const Names table = {
+      // The table fall-back of the CRC is not reachable on a machine that has the instruction.
+      "tests/core/crc32c_test.cc includes ../../core/src/crc32c_internal.h",
+      // Bit-identical on every SIMD target: the test chooses the target.
+      "tests/stats/simd_targets.h includes hwy/highway.h",
+  };
+  return table;
+}
+
+struct Include {
+  std::string text;
+  bool angled = false;
+  std::size_t line = 0;
+};
+
+std::vector<Include> includes_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::vector<Include> includes;
+  std::size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const auto hash = line.find_first_not_of(' ');
+    if (hash == std::string::npos || line[hash] != '#') continue;
+    const auto word = line.find_first_not_of(' ', hash + 1);
+    if (word == std::string::npos || line.compare(word, 7, "include") != 0) continue;
+    const auto open = line.find_first_of("<\"", word + 7);
+    if (open == std::string::npos) continue;
+    const auto close = line.find_first_of(">\"", open + 1);
+    includes.push_back({line.substr(open + 1, close - open - 1), line[open] == '<', number});
+  }
+  return includes;
+}
+
+bool is_cpp(const fs::path& file) { return file.extension() == ".h" || file.extension() == ".cc"; }
+
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool is_exception(const fs::path& file, const Include& include) {
+  return exceptions().contains(fs::relative(file, checkout).string() + " includes " + include.text);
+}
+
+std::string place(const fs::path& file, const Include& include) {
+  return fs::relative(file, checkout).string() + ":" + std::to_string(include.line) + " includes " +
+         include.text;
+}
+
+// Whose public header it is: "core" for cupel/core/error.h, "" for cupel/cupel.h.
+std::optional<std::string> room_of(std::string_view included) {
+  if (!included.starts_with("cupel/")) return std::nullopt;
+  included.remove_prefix(6);
+  const auto slash = included.find('/');
+  return slash == std::string_view::npos ? "" : std::string(included.substr(0, slash));
+}
+
+TEST(Structure, a_room_includes_only_the_rooms_and_libraries_that_it_may) {
+  std::vector<std::string> offences;
+  for (const auto& [name, room] : rooms()) {
+    const auto files = files_below(checkout / name);
+    ASSERT_THAT(files, Not(IsEmpty())) << name;
+    for (const fs::path& file : files) {
+      if (!is_cpp(file)) continue;
+      const bool is_public = fs::relative(file, checkout / name).string().starts_with("include/");
+      for (const Include& include : includes_of(file)) {
+        const auto other = room_of(include.text);
+        const auto library = library_of(include.text);
+        const bool allowed = other ? *other == name || room.rooms.contains(*other)
+                                   : !library || (!is_public && room.libraries.contains(*library));
+        if (!allowed) offences.push_back(place(file, include));
+      }
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+TEST(Structure, a_program_includes_only_public_headers_and_its_own) {
+  std::vector<std::string> offences;
+  for (const auto& [name, libraries] : programs()) {
+    for (const fs::path& file : files_below(checkout / name)) {
+      if (!is_cpp(file)) continue;
+      for (const Include& include : includes_of(file)) {
+        const auto library = library_of(include.text);
+        if (library && !libraries.contains(*library) && !is_exception(file, include))
+          offences.push_back(place(file, include));
+      }
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+TEST(Structure, nobody_includes_private_headers_of_another_room) {
+  std::vector<std::string> offences;
+  Names folders;
+  for (const auto& [name, room] : rooms()) folders.insert(name);
+  for (const auto& [name, libraries] : programs()) folders.insert(name);
+  for (const std::string& name : folders) {
+    for (const fs::path& file : files_below(checkout / name)) {
+      if (!is_cpp(file)) continue;
+      for (const Include& include : includes_of(file)) {
+        if (include.angled || is_exception(file, include)) continue;
+        if (const auto room = room_of(include.text)) {
+          const fs::path header = room->empty() ? checkout / "include" / include.text
+                                                : checkout / *room / "include" / include.text;
+          if (!fs::exists(header)) offences.push_back(place(file, include) + ": no public header");
+          continue;
+        }
+        const bool beside = fs::exists(file.parent_path() / include.text);
+        const bool in_own_room = fs::exists(checkout / name / "src" / include.text);
+        const bool in_tests = name == "tests" && fs::exists(checkout / name / include.text);
+        // The commands are a library for the sake of their tests.
+        const bool of_command = file.parent_path() == checkout / "tests" / "cli" &&
+                                fs::exists(checkout / "cli" / "src" / include.text);
+        const bool generated = include.text.ends_with(".inc");
+        if (library_of(include.text) || beside || in_own_room || in_tests || of_command ||
+            generated)
+          continue;
+        offences.push_back(place(file, include));
+      }
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+TEST(Structure, no_private_header_path_climbs_out_of_its_folder) {
+  std::vector<std::string> offences;
+  for (const auto& entry : fs::directory_iterator(checkout)) {
+    if (!entry.is_directory() || entry.path().filename() == "build") continue;
+    for (const fs::path& file : files_below(entry.path())) {
+      if (!is_cpp(file)) continue;
+      for (const Include& include : includes_of(file))
+        if (include.text.find("..") != std::string::npos && !is_exception(file, include))
+          offences.push_back(place(file, include));
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced) {
+  std::ifstream in(checkout / "docs/architecture.md");
+  std::map<std::string, Names, std::less<>> documented;
+  const auto quoted = [](std::string_view cell) {
+    std::vector<std::string> texts;
+    for (std::size_t at = cell.find('`'); at != std::string_view::npos;) {
+      const std::size_t end = cell.find('`', at + 1);
+      if (end == std::string_view::npos) break;
+      texts.emplace_back(cell.substr(at + 1, end - at - 1));
+      at = cell.find('`', end + 1);
+    }
+    return texts;
+  };
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("|")) {
+      inside = false;
+    } else if (line.starts_with("| room | holds | may include |")) {
+      inside = true;
+    } else if (inside && !line.starts_with("| ---")) {
+      const std::size_t second = line.find('|', 1);
+      const std::size_t third = line.find('|', second + 1);
+      const auto name = quoted(std::string_view(line).substr(0, second));
+      const auto may = quoted(std::string_view(line).substr(third));
+      ASSERT_EQ(name.size(), 1U) << line;
+      documented[name.front()] = Names(may.begin(), may.end());
+    }
+  }
+  std::map<std::string, Names, std::less<>> enforced;
+  for (const auto& [name, room] : rooms()) enforced[name] = room.rooms;
+  EXPECT_EQ(documented, enforced);
+}
+
+TEST(Structure, nothing_is_left_to_be_done_later) {
+  const std::vector<std::string> marks = {std::string("TO") + "DO", std::string("FIX") + "ME",
+                                          std::string("XX") + "X"};
+  const Names texts = {".h", ".cc", ".md", ".txt", ".cmake", ".in", ".sh", ".json"};
+  std::vector<std::string> found;
+  const auto look_at = [&](const fs::path& file) {
+    if (!texts.contains(file.extension().string())) return;
+    std::ifstream in(file);
+    std::size_t number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      for (const std::string& mark : marks) {
+        const auto at = line.find(mark);
+        if (at == std::string::npos) continue;
+        // mktemp's XXXXXX is none.
+        if (line.compare(at, 6, std::string(6, 'X')) == 0 && mark[0] == 'X') continue;
+        found.push_back(fs::relative(file, checkout).string() + ":" + std::to_string(number));
+      }
+    }
+  };
+  for (const auto& entry : fs::directory_iterator(checkout)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "build" || name == "runs" || name == ".git") continue;
+    if (entry.is_regular_file()) look_at(entry.path());
+    if (entry.is_directory())
+      for (const fs::path& file : files_below(entry.path())) look_at(file);
+  }
+  EXPECT_THAT(found, IsEmpty());
+}
+
+}  // namespace
