@@ -1,4 +1,5 @@
-// Collections files: any bytes; what can be read is written and read again, and must then be the same.
+// Collections files: any bytes; what can be read is written and read again, and must then be the
+// same.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cupel;
   try {
-    const CollectionsFile file = decode_collections_file("c.json", std::as_bytes(std::span(data, size)));
+    const CollectionsFile file =
+        decode_collections_file("c.json", std::as_bytes(std::span(data, size)));
     const auto once = encode_collections_file(file);
     if (encode_collections_file(decode_collections_file("c.json", once)) != once) __builtin_trap();
   } catch (const FormatError&) {

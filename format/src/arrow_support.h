@@ -16,10 +16,11 @@
 
 namespace cupel {
 
-// What the sources of this room share of Arrow: where its errors become ours, the schema's metadata, and a
-// sink that hands out what Arrow has written so far.
+// What the sources of this room share of Arrow: where its errors become ours, the schema's
+// metadata, and a sink that hands out what Arrow has written so far.
 
-/// Throws Error with Arrow's text unless `status` is fine. For writing; readers say FormatError with the place.
+/// Throws Error with Arrow's text unless `status` is fine. For writing; readers say FormatError
+/// with the place.
 void require(const arrow::Status& status);
 
 template <class T>
@@ -34,7 +35,8 @@ std::shared_ptr<const arrow::KeyValueMetadata> identity_metadata(const SegmentId
 /// Collects what an Arrow writer writes; drain() takes it away while positions go on counting.
 class DrainSink final : public arrow::io::OutputStream {
  public:
-  /// Bytes written from this address are not collected but only counted: they are written by somebody else.
+  /// Bytes written from this address are not collected but only counted: they are written by
+  /// somebody else.
   explicit DrainSink(const void* elsewhere = nullptr) : elsewhere_(elsewhere) {}
 
   arrow::Status Write(const void* data, std::int64_t size) override;

@@ -43,7 +43,8 @@ Json to_json(const Collection& collection) {
           {"tensor_names", collection.tensor_names()},
           {"reduction_config",
            collection.reduction_config() ? to_json(*collection.reduction_config()) : Json(nullptr)},
-          {"save_config", collection.save_config() ? to_json(*collection.save_config()) : Json(nullptr)},
+          {"save_config",
+           collection.save_config() ? to_json(*collection.save_config()) : Json(nullptr)},
           {"save_histogram", collection.save_histogram()}};
 }
 
@@ -52,15 +53,18 @@ SaveConfigMode save_config_mode(const Json& json) {
   mode.save_interval = json.at("save_interval").get<std::int64_t>();
   mode.start_step = json.at("start_step").get<std::int64_t>();
   mode.save_steps = json.at("save_steps").get<std::vector<std::int64_t>>();
-  if (const Json& end = json.at("end_step"); !end.is_null()) mode.end_step = end.get<std::int64_t>();
+  if (const Json& end = json.at("end_step"); !end.is_null())
+    mode.end_step = end.get<std::int64_t>();
   return mode;
 }
 
 Collection collection(const std::string& key, const Json& json) {
   Collection result(json.at("name").get<std::string>());
-  if (result.name() != key) throw UsageError("the collection \"" + key + "\" calls itself otherwise");
+  if (result.name() != key)
+    throw UsageError("the collection \"" + key + "\" calls itself otherwise");
   for (const Json& pattern : json.at("include_regex")) result.include(pattern.get<std::string>());
-  for (const Json& tensor : json.at("tensor_names")) result.add_tensor_name(tensor.get<std::string>());
+  for (const Json& tensor : json.at("tensor_names"))
+    result.add_tensor_name(tensor.get<std::string>());
   if (const Json& config = json.at("reduction_config"); !config.is_null()) {
     ReductionConfig reductions = ReductionConfig::parse(config.at("reductions").get<std::string>());
     reductions.save_raw_tensor = config.at("save_raw_tensor").get<bool>();
@@ -85,7 +89,8 @@ CollectionsFile decode(const Json& json) {
   }
   const Json& meta = json.at(kMeta);
   if (const auto version = meta.find("format"); version != meta.end()) {
-    if (const auto problem = format_version_problem(version->get<std::string>())) throw UsageError(*problem);
+    if (const auto problem = format_version_problem(version->get<std::string>()))
+      throw UsageError(*problem);
   }
   CollectionsFile file;
   file.num_workers = meta.at("num_workers").get<std::int64_t>();

@@ -13,21 +13,23 @@
 namespace cupel {
 namespace {
 
-// Arrow is given a data buffer at this address whose bytes it never looks at; the sink knows it by the
-// address and leaves a gap, which the caller fills from where the values are.
+// Arrow is given a data buffer at this address whose bytes it never looks at; the sink knows it by
+// the address and leaves a gap, which the caller fills from where the values are.
 constexpr std::byte kElsewhere{};
 
 std::shared_ptr<arrow::Schema> events_schema(const SegmentIdentity& identity) {
-  return arrow::schema({arrow::field("step", arrow::int64(), false), arrow::field("tensor", arrow::utf8(), false),
-                        arrow::field("data", arrow::large_binary(), false)},
-                       identity_metadata(identity));
+  return arrow::schema(
+      {arrow::field("step", arrow::int64(), false), arrow::field("tensor", arrow::utf8(), false),
+       arrow::field("data", arrow::large_binary(), false)},
+      identity_metadata(identity));
 }
 
 }  // namespace
 
 struct EventsWriter::State {
   explicit State(const SegmentIdentity& identity)
-      : schema(events_schema(identity)), writer(require(arrow::ipc::MakeFileWriter(&sink, schema))) {}
+      : schema(events_schema(identity)),
+        writer(require(arrow::ipc::MakeFileWriter(&sink, schema))) {}
   DrainSink sink{&kElsewhere};
   std::shared_ptr<arrow::Schema> schema;
   std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
@@ -38,7 +40,8 @@ EventsWriter::~EventsWriter() = default;
 EventsWriter::EventsWriter(EventsWriter&&) noexcept = default;
 EventsWriter& EventsWriter::operator=(EventsWriter&&) noexcept = default;
 
-EventsWriter::Batch EventsWriter::begin_batch(std::int64_t step, std::span<const EventsValue> values) {
+EventsWriter::Batch EventsWriter::begin_batch(std::int64_t step,
+                                              std::span<const EventsValue> values) {
   const auto rows = static_cast<std::int64_t>(values.size());
   arrow::Int64Builder steps;
   arrow::StringBuilder tensors;
@@ -49,17 +52,20 @@ EventsWriter::Batch EventsWriter::begin_batch(std::int64_t step, std::span<const
   std::int64_t end = 0;
   offsets.UnsafeAppend(end);
   for (const EventsValue& value : values) {
-    if (value.length > static_cast<std::uint64_t>(INT64_MAX - end)) throw UsageError("values too large for a file");
+    if (value.length > static_cast<std::uint64_t>(INT64_MAX - end))
+      throw UsageError("values too large for a file");
     steps.UnsafeAppend(step);
     require(tensors.Append(value.tensor));
     end += static_cast<std::int64_t>(value.length);
     offsets.UnsafeAppend(end);
   }
-  const auto data = std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(&kElsewhere), end);
-  const auto batch = arrow::RecordBatch::Make(
-      state_->schema, rows,
-      {require(steps.Finish()), require(tensors.Finish()),
-       std::make_shared<arrow::LargeBinaryArray>(rows, require(offsets.Finish()), data, nullptr, 0)});
+  const auto data =
+      std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(&kElsewhere), end);
+  const auto batch =
+      arrow::RecordBatch::Make(state_->schema, rows,
+                               {require(steps.Finish()), require(tensors.Finish()),
+                                std::make_shared<arrow::LargeBinaryArray>(
+                                    rows, require(offsets.Finish()), data, nullptr, 0)});
   require(state_->writer->WriteRecordBatch(*batch));
 
   Batch result;
@@ -75,6 +81,8 @@ std::vector<std::byte> EventsWriter::finish() {
   return state_->sink.drain();
 }
 
-std::uint64_t EventsWriter::size() const noexcept { return static_cast<std::uint64_t>(state_->sink.position()); }
+std::uint64_t EventsWriter::size() const noexcept {
+  return static_cast<std::uint64_t>(state_->sink.position());
+}
 
 }  // namespace cupel

@@ -7,7 +7,8 @@
 
 namespace cupel {
 
-static_assert(std::endian::native == std::endian::little, "cupel's files are little-endian, and so must be the host");
+static_assert(std::endian::native == std::endian::little,
+              "cupel's files are little-endian, and so must be the host");
 
 std::optional<std::string> format_version_problem(std::string_view version) {
   int major = 0;
@@ -16,8 +17,8 @@ std::optional<std::string> format_version_problem(std::string_view version) {
     return "the format version is not one: \"" + std::string(version.substr(0, 32)) + '"';
   }
   if (major > kFormatMajor) {
-    return "written by a newer cupel: format " + std::string(version.substr(0, 32)) + ", this one reads up to " +
-           std::string(kFormatVersion);
+    return "written by a newer cupel: format " + std::string(version.substr(0, 32)) +
+           ", this one reads up to " + std::string(kFormatVersion);
   }
   return std::nullopt;
 }

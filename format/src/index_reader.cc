@@ -1,6 +1,7 @@
-// Reads index files message by message. A message's checksum is verified over its bytes as they are in the file
-// before Arrow sees any of it; what Arrow then makes of it is validated again, structure first (Arrow), meaning
-// second (ours), because a checksum proves nothing about who wrote the bytes.
+// Reads index files message by message. A message's checksum is verified over its bytes as they are
+// in the file before Arrow sees any of it; what Arrow then makes of it is validated again,
+// structure first (Arrow), meaning second (ours), because a checksum proves nothing about who wrote
+// the bytes.
 
 #include "cupel/format/index_reader.h"
 
@@ -32,7 +33,8 @@ namespace {
 class TailBuffer final : public arrow::Buffer {
  public:
   TailBuffer(std::shared_ptr<const AlignedBuffer> tail, std::size_t begin, std::size_t length)
-      : arrow::Buffer(reinterpret_cast<const std::uint8_t*>(tail->data()) + begin, static_cast<std::int64_t>(length)),
+      : arrow::Buffer(reinterpret_cast<const std::uint8_t*>(tail->data()) + begin,
+                      static_cast<std::int64_t>(length)),
         tail_(std::move(tail)) {}
 
  private:
@@ -57,7 +59,8 @@ class VerifiedMessages final : public arrow::ipc::MessageReader {
 
 bool ends_with_magic(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= kArrowMagic.size() &&
-         std::memcmp(bytes.data() + bytes.size() - kArrowMagic.size(), kArrowMagic.data(), kArrowMagic.size()) == 0;
+         std::memcmp(bytes.data() + bytes.size() - kArrowMagic.size(), kArrowMagic.data(),
+                     kArrowMagic.size()) == 0;
 }
 
 template <class Number>
@@ -77,7 +80,9 @@ struct IndexReader::State {
     name = *parsed;
   }
 
-  [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const { throw FormatError(key, offset, what); }
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const {
+    throw FormatError(key, offset, what);
+  }
 
   void check(const arrow::Status& status, std::uint64_t offset) const {
     if (!status.ok()) fail(offset, status.ToString());
@@ -94,7 +99,8 @@ struct IndexReader::State {
   }
   SegmentEnd torn_or_fail(std::span<const std::byte> rest, const char* reason);
   SegmentEnd check_sealed_end(std::span<const std::byte> rest);
-  void push(const std::shared_ptr<const AlignedBuffer>& tail, std::size_t begin, const MessageFrame& frame);
+  void push(const std::shared_ptr<const AlignedBuffer>& tail, std::size_t begin,
+            const MessageFrame& frame);
   void open_arrow();
   IndexBatch decode(const std::shared_ptr<arrow::RecordBatch>& batch);
   void check_meaning(const IndexBatch& batch);
@@ -112,9 +118,9 @@ struct IndexReader::State {
   bool sealed = false;
 };
 
-// A writer that was killed leaves a prefix of its last message, or zeros where a power loss took the bytes. Both
-// are the end of an open file; whatever has a checksum tag of a later message or footer behind it, or the magic
-// of a sealed file at its end, is damage.
+// A writer that was killed leaves a prefix of its last message, or zeros where a power loss took
+// the bytes. Both are the end of an open file; whatever has a checksum tag of a later message or
+// footer behind it, or the magic of a sealed file at its end, is damage.
 SegmentEnd IndexReader::State::torn_or_fail(std::span<const std::byte> rest, const char* reason) {
   if (ends_with_magic(rest) || count_checksum_tags(rest) > 1) fail(consumed, reason);
   return torn(reason);
@@ -123,12 +129,15 @@ SegmentEnd IndexReader::State::torn_or_fail(std::span<const std::byte> rest, con
 SegmentEnd IndexReader::State::check_sealed_end(std::span<const std::byte> rest) {
   constexpr std::size_t kEndOfStream = 8;
   constexpr std::size_t kLengthAndMagic = 4 + kArrowMagic.size();
-  if (rest.size() < kEndOfStream + kLengthAndMagic) fail(consumed, "the file ends inside its footer");
-  if (!ends_with_magic(rest)) fail(consumed + rest.size() - kArrowMagic.size(), "the closing magic is missing");
+  if (rest.size() < kEndOfStream + kLengthAndMagic)
+    fail(consumed, "the file ends inside its footer");
+  if (!ends_with_magic(rest))
+    fail(consumed + rest.size() - kArrowMagic.size(), "the closing magic is missing");
   std::uint32_t footer_length = 0;
   std::memcpy(&footer_length, rest.data() + rest.size() - kLengthAndMagic, sizeof footer_length);
   if (footer_length != rest.size() - kEndOfStream - kLengthAndMagic) {
-    fail(consumed + rest.size() - kLengthAndMagic, "the footer's length does not reach from the end-of-stream to the end");
+    fail(consumed + rest.size() - kLengthAndMagic,
+         "the footer's length does not reach from the end-of-stream to the end");
   }
   const auto digits = find_checksum_digits(rest);
   const auto crc = digits ? read_checksum(rest, *digits) : std::nullopt;
@@ -141,16 +150,19 @@ SegmentEnd IndexReader::State::check_sealed_end(std::span<const std::byte> rest)
 
 void IndexReader::State::push(const std::shared_ptr<const AlignedBuffer>& tail, std::size_t begin,
                               const MessageFrame& frame) {
-  auto metadata = std::make_shared<TailBuffer>(tail, begin + frame.metadata_begin, frame.metadata_length);
+  auto metadata =
+      std::make_shared<TailBuffer>(tail, begin + frame.metadata_begin, frame.metadata_length);
   auto body = std::make_shared<TailBuffer>(tail, begin + frame.body_begin, frame.body_length);
-  queue->push_back(check(arrow::ipc::Message::Open(std::move(metadata), std::move(body)), consumed));
+  queue->push_back(
+      check(arrow::ipc::Message::Open(std::move(metadata), std::move(body)), consumed));
 }
 
 void IndexReader::State::open_arrow() {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = false;
   arrow_reader = check(
-      arrow::ipc::RecordBatchStreamReader::Open(std::make_unique<VerifiedMessages>(queue), options), 0);
+      arrow::ipc::RecordBatchStreamReader::Open(std::make_unique<VerifiedMessages>(queue), options),
+      0);
   const auto metadata = arrow_reader->schema()->metadata();
   const auto text = [&](const char* field) {
     const int at = metadata ? metadata->FindKey(field) : -1;
@@ -163,10 +175,12 @@ void IndexReader::State::open_arrow() {
   found.worker = text("cupel.worker");
   const auto attempt = parse_number<std::int32_t>(text("cupel.attempt"));
   const auto segment = parse_number<std::int64_t>(text("cupel.segment"));
-  if (!attempt || !segment || *segment < 0) fail(0, "the schema's metadata name no attempt or segment");
+  if (!attempt || !segment || *segment < 0)
+    fail(0, "the schema's metadata name no attempt or segment");
   found.attempt = *attempt;
   found.segment = *segment;
-  if (found.worker != name.worker) fail(0, "the file says worker " + found.worker + ", its name says otherwise");
+  if (found.worker != name.worker)
+    fail(0, "the file says worker " + found.worker + ", its name says otherwise");
   if (found.attempt != name.attempt) {
     fail(0, "the file says attempt " + std::to_string(found.attempt) + ", its name says otherwise");
   }
@@ -249,9 +263,11 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   out.step = find.values<std::int64_t>(column::kStep, *int64);
   out.mode_step = find.values<std::int64_t>(column::kModeStep, *int64);
   out.elements = find.values<std::int64_t>(column::kElements, *int64);
-  out.time_us = find.values<std::int64_t>(column::kTime, *arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"));
+  out.time_us =
+      find.values<std::int64_t>(column::kTime, *arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"));
   out.mode_codes = find.codes(column::kMode, [&](std::size_t code, std::string_view text) {
-    const auto mode = std::find_if(kAllModes.begin(), kAllModes.end(), [&](Mode m) { return to_string(m) == text; });
+    const auto mode = std::find_if(kAllModes.begin(), kAllModes.end(),
+                                   [&](Mode m) { return to_string(m) == text; });
     if (mode == kAllModes.end()) find.fail(column::kMode, "names an unknown mode");
     out.mode_of_code[code] = *mode;
   });
@@ -309,27 +325,33 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
     if (begins_step) {
       demand(batch.step[row] >= 0 && batch.mode_step[row] >= 0, row, "a negative step");
       demand(!last_step || batch.step[row] > *last_step, row, "steps do not grow");
-      demand(last_step || batch.step[row] == name.first_step, row, "the first step is not the one in the file's name");
+      demand(last_step || batch.step[row] == name.first_step, row,
+             "the first step is not the one in the file's name");
       last_step = batch.step[row];
     } else {
       demand(batch.header(row) == batch.header(row - 1), row, "a step with two modes or times");
       demand(batch.tensor(row - 1) < tensor, row, "the tensors of a step are not sorted");
     }
-    demand(!tensor.empty() && tensor.size() <= kMaxTensorName, row, "a tensor's name is empty or too long");
+    demand(!tensor.empty() && tensor.size() <= kMaxTensorName, row,
+           "a tensor's name is empty or too long");
     demand(batch.elements[row] >= 0, row, "a negative number of elements");
     if (batch.shape_begin.has(row)) {
       const std::int32_t begin = batch.shape_begin[row];
       const std::int32_t end = batch.shape_end[row];
       const std::span extents(batch.shape_extents + begin, static_cast<std::size_t>(end - begin));
-      demand(Shape(extents).elements() == batch.elements[row], row, "the shape does not make the number of elements");
+      demand(Shape(extents).elements() == batch.elements[row], row,
+             "the shape does not make the number of elements");
     }
     const bool located = batch.offset.has(row);
-    demand(located == batch.length.has(row) && located == batch.crc32c.has(row), row, "half a location");
-    if (located) demand(batch.offset[row] >= 0 && batch.length[row] >= 0, row, "a negative location");
+    demand(located == batch.length.has(row) && located == batch.crc32c.has(row), row,
+           "half a location");
+    if (located)
+      demand(batch.offset[row] >= 0 && batch.length[row] >= 0, row, "a negative location");
     if (batch.inline_begin.has(row)) {
       demand(!located, row, "a value in two places");
-      demand(batch.inline_end[row] - batch.inline_begin[row] <= static_cast<std::int32_t>(kMaxInlineBytes), row,
-             "an inline value that is too long");
+      demand(batch.inline_end[row] - batch.inline_begin[row] <=
+                 static_cast<std::int32_t>(kMaxInlineBytes),
+             row, "an inline value that is too long");
     }
   }
 }
@@ -341,7 +363,9 @@ IndexReader& IndexReader::operator=(IndexReader&&) noexcept = default;
 
 std::uint64_t IndexReader::consumed() const noexcept { return state_->consumed; }
 const std::string& IndexReader::torn_reason() const noexcept { return state_->torn_reason; }
-const std::optional<SegmentIdentity>& IndexReader::identity() const noexcept { return state_->identity; }
+const std::optional<SegmentIdentity>& IndexReader::identity() const noexcept {
+  return state_->identity;
+}
 
 SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
                              const std::function<void(const IndexBatch&)>& on_batch) {
@@ -355,12 +379,15 @@ SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
   std::size_t position = 0;  // of the next message in `bytes`
   const std::uint64_t tail_begin = s.consumed;
   const bool at_file_begin = tail_begin == 0;
-  std::vector<std::pair<std::size_t, MessageFrame>> preamble;  // schema and dictionaries, not yet verified
+  std::vector<std::pair<std::size_t, MessageFrame>>
+      preamble;  // schema and dictionaries, not yet verified
   if (at_file_begin) {
-    static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O', 'W', '1', 0, 0};
+    static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
+                                                                   'W', '1', 0,   0};
     const std::size_t there = std::min(bytes.size(), kBegin.size());
     if (std::memcmp(bytes.data(), kBegin.data(), there) != 0) {
-      const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+      const bool zeros =
+          std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
       if (zeros) return s.torn("the file holds only zeros");
       s.fail(0, "not an Arrow file");
     }
@@ -371,10 +398,12 @@ SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
   for (;;) {
     const std::span<const std::byte> rest = bytes.subspan(position);
     const bool preamble_done = s.arrow_reader != nullptr;
-    if (rest.empty()) return preamble_done ? SegmentEnd::Open : s.torn("the first step is not there");
+    if (rest.empty())
+      return preamble_done ? SegmentEnd::Open : s.torn("the first step is not there");
     const FrameResult result = read_frame(rest);
     if (result.kind == FrameKind::Incomplete || result.kind == FrameKind::Malformed) {
-      return s.torn_or_fail(bytes.subspan(static_cast<std::size_t>(s.consumed - tail_begin)), result.problem);
+      return s.torn_or_fail(bytes.subspan(static_cast<std::size_t>(s.consumed - tail_begin)),
+                            result.problem);
     }
     if (result.kind == FrameKind::EndOfStream) {
       if (!preamble_done) s.fail(tail_begin + position, "the file holds no step");
@@ -382,7 +411,8 @@ SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
     }
     const MessageFrame& frame = result.frame;
     if (frame.type != MessageType::RecordBatch) {
-      if (preamble_done) s.fail(tail_begin + position, "a schema or dictionary behind the first step");
+      if (preamble_done)
+        s.fail(tail_begin + position, "a schema or dictionary behind the first step");
       preamble.emplace_back(position, frame);
       position += frame.size();
       continue;
@@ -394,7 +424,8 @@ SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
     const auto crc = digits ? read_checksum(message, *digits) : std::nullopt;
     if (!crc || *crc != checksum_with_blank_digits(message, *digits, seed)) {
       const auto from_consumed = bytes.subspan(static_cast<std::size_t>(s.consumed - tail_begin));
-      if (frame.size() == rest.size()) return s.torn_or_fail(from_consumed, "the last step fails its checksum");
+      if (frame.size() == rest.size())
+        return s.torn_or_fail(from_consumed, "the last step fails its checksum");
       s.fail(tail_begin + position, "a step fails its checksum");
     }
 
@@ -408,7 +439,8 @@ SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
     if (!preamble_done) s.open_arrow();
     std::shared_ptr<arrow::RecordBatch> batch;
     s.check(s.arrow_reader->ReadNext(&batch), tail_begin + position);
-    if (batch == nullptr || !s.queue->empty()) s.fail(tail_begin + position, "Arrow does not see the batch");
+    if (batch == nullptr || !s.queue->empty())
+      s.fail(tail_begin + position, "Arrow does not see the batch");
     s.consumed = tail_begin + position;  // so that complaints about the batch name its place
     const IndexBatch decoded = s.decode(batch);
     s.check_meaning(decoded);

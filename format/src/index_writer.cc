@@ -1,8 +1,10 @@
-// Encodes index files. Arrow writes into a sink in memory; after each batch the sink is drained, the batch's
-// checksum is computed over its message and patched into its metadata, and the bytes are the caller's to append.
+// Encodes index files. Arrow writes into a sink in memory; after each batch the sink is drained,
+// the batch's checksum is computed over its message and patched into its metadata, and the bytes
+// are the caller's to append.
 //
-// Checksums form a chain: each is seeded with the one before, the first with the CRC of all bytes before its
-// message, and a sealed file's footer ends the chain, so that no byte of a file is outside it.
+// Checksums form a chain: each is seeded with the one before, the first with the CRC of all bytes
+// before its message, and a sealed file's footer ends the chain, so that no byte of a file is
+// outside it.
 
 #include "cupel/format/index_writer.h"
 
@@ -32,9 +34,12 @@ namespace {
 // Sealed batches hold whole steps up to this many rows.
 constexpr std::int64_t kSealedBatchRows = 16384;
 
-std::shared_ptr<arrow::DataType> code_type() { return arrow::dictionary(arrow::int8(), arrow::utf8()); }
+std::shared_ptr<arrow::DataType> code_type() {
+  return arrow::dictionary(arrow::int8(), arrow::utf8());
+}
 
-std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity, ReductionSet reductions) {
+std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
+                                            ReductionSet reductions) {
   const auto required = [](const char* name, std::shared_ptr<arrow::DataType> type) {
     return arrow::field(name, std::move(type), false);
   };
@@ -86,8 +91,8 @@ std::shared_ptr<arrow::Array> dtype_dictionary() {
 class ChainedFile {
  public:
   explicit ChainedFile(const std::shared_ptr<arrow::Schema>& schema)
-      : writer_(require(arrow::ipc::MakeFileWriter(&sink_, schema, arrow::ipc::IpcWriteOptions::Defaults(),
-                                                   placeholder()))) {}
+      : writer_(require(arrow::ipc::MakeFileWriter(
+            &sink_, schema, arrow::ipc::IpcWriteOptions::Defaults(), placeholder()))) {}
 
   std::vector<std::byte> add(const arrow::RecordBatch& batch) {
     require(writer_->WriteRecordBatch(batch, placeholder()));
@@ -107,7 +112,8 @@ class ChainedFile {
 
  private:
   static std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
-    return arrow::key_value_metadata({std::string(kChecksumKey)}, {std::string(kChecksumPlaceholder)});
+    return arrow::key_value_metadata({std::string(kChecksumKey)},
+                                     {std::string(kChecksumPlaceholder)});
   }
 
   // The first batch comes with magic, schema and dictionaries before it.
@@ -116,7 +122,8 @@ class ChainedFile {
     first_ = false;
     for (;;) {
       const FrameResult result = read_frame(bytes.subspan(position));
-      if (result.kind != FrameKind::Message) throw Error("Arrow wrote a message that cannot be read back");
+      if (result.kind != FrameKind::Message)
+        throw Error("Arrow wrote a message that cannot be read back");
       if (position + result.frame.size() == bytes.size()) return position;
       position += result.frame.size();
     }
@@ -142,7 +149,8 @@ class ChainedFile {
 // Builders for the columns of one batch.
 struct Columns {
   arrow::Int64Builder step, mode_step, elements, offset, length, nan, pos_inf, neg_inf, zero;
-  arrow::TimestampBuilder time{arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"), arrow::default_memory_pool()};
+  arrow::TimestampBuilder time{arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"),
+                               arrow::default_memory_pool()};
   arrow::Int8Builder mode, worker, dtype;
   arrow::StringBuilder tensor;
   arrow::ListBuilder shape{arrow::default_memory_pool(), std::make_shared<arrow::Int64Builder>()};
@@ -168,7 +176,8 @@ struct IndexWriter::State {
         workers(dictionary_of(std::array{identity.worker})),
         file(schema) {}
 
-  std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header, std::span<const IndexRow> rows) const;
+  std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header,
+                                               std::span<const IndexRow> rows) const;
 
   ReductionSet columns;
   std::shared_ptr<arrow::Schema> schema;
@@ -178,11 +187,12 @@ struct IndexWriter::State {
   std::int64_t rows = 0;
 };
 
-std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(const StepHeader& header,
-                                                                 std::span<const IndexRow> index_rows) const {
+std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
+    const StepHeader& header, std::span<const IndexRow> index_rows) const {
   Columns c;
   for (std::size_t i = 0; i < columns.size(); ++i) c.reductions.emplace_back();
-  const auto mode_code = static_cast<std::int8_t>(static_cast<int>(header.mode) - static_cast<int>(Mode::Train));
+  const auto mode_code =
+      static_cast<std::int8_t>(static_cast<int>(header.mode) - static_cast<int>(Mode::Train));
   for (const IndexRow& row : index_rows) {
     require(c.step.Append(header.step));
     require(c.mode.Append(mode_code));
@@ -192,7 +202,8 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(const StepHeade
     require(c.dtype.Append(static_cast<std::int8_t>(row.dtype)));
     if (row.shape != nullptr) {
       require(c.shape.Append());
-      require(c.extents.AppendValues(row.shape->begin(), static_cast<std::int64_t>(row.shape->rank())));
+      require(
+          c.extents.AppendValues(row.shape->begin(), static_cast<std::int64_t>(row.shape->rank())));
     } else {
       require(c.shape.AppendNull());
     }
@@ -223,24 +234,26 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(const StepHeade
     append(c.neg_inf, neg_inf);
     append(c.zero, zero);
     std::size_t next = 0;
-    columns.for_each([&](Reduction reduction) { append(c.reductions[next++], row.reductions.get(reduction)); });
+    columns.for_each(
+        [&](Reduction reduction) { append(c.reductions[next++], row.reductions.get(reduction)); });
   }
-  const auto coded = [](arrow::Int8Builder& codes, const std::shared_ptr<arrow::Array>& dictionary) {
-    return std::make_shared<arrow::DictionaryArray>(code_type(), require(codes.Finish()), dictionary);
+  const auto coded = [](arrow::Int8Builder& codes,
+                        const std::shared_ptr<arrow::Array>& dictionary) {
+    return std::make_shared<arrow::DictionaryArray>(code_type(), require(codes.Finish()),
+                                                    dictionary);
   };
   arrow::ArrayVector arrays = {
-      require(c.step.Finish()),      coded(c.mode, modes),
-      require(c.mode_step.Finish()), coded(c.worker, workers),
-      require(c.tensor.Finish()),    coded(c.dtype, dtypes),
-      require(c.shape.Finish()),     require(c.elements.Finish()),
-      require(c.offset.Finish()),    require(c.length.Finish()),
-      require(c.crc32c.Finish()),    require(c.inline_value.Finish()),
-      require(c.time.Finish()),      require(c.nan.Finish()),
-      require(c.pos_inf.Finish()),   require(c.neg_inf.Finish()),
-      require(c.zero.Finish()),
+      require(c.step.Finish()),    coded(c.mode, modes),         require(c.mode_step.Finish()),
+      coded(c.worker, workers),    require(c.tensor.Finish()),   coded(c.dtype, dtypes),
+      require(c.shape.Finish()),   require(c.elements.Finish()), require(c.offset.Finish()),
+      require(c.length.Finish()),  require(c.crc32c.Finish()),   require(c.inline_value.Finish()),
+      require(c.time.Finish()),    require(c.nan.Finish()),      require(c.pos_inf.Finish()),
+      require(c.neg_inf.Finish()), require(c.zero.Finish()),
   };
-  for (arrow::DoubleBuilder& reduction : c.reductions) arrays.push_back(require(reduction.Finish()));
-  return arrow::RecordBatch::Make(schema, static_cast<std::int64_t>(index_rows.size()), std::move(arrays));
+  for (arrow::DoubleBuilder& reduction : c.reductions)
+    arrays.push_back(require(reduction.Finish()));
+  return arrow::RecordBatch::Make(schema, static_cast<std::int64_t>(index_rows.size()),
+                                  std::move(arrays));
 }
 
 IndexWriter::IndexWriter(SegmentIdentity identity, ReductionSet columns)
@@ -249,7 +262,8 @@ IndexWriter::~IndexWriter() = default;
 IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;
 IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
 
-std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header, std::span<const IndexRow> rows) {
+std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
+                                                std::span<const IndexRow> rows) {
   const auto batch = state_->batch_of(header, rows);
   std::vector<std::byte> bytes = state_->file.add(*batch);
   state_->batches.push_back(batch);
@@ -260,7 +274,9 @@ std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header, std::s
 std::vector<std::byte> IndexWriter::seal() const {
   ChainedFile file(state_->schema);
   std::vector<std::byte> bytes;
-  const auto append_all = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+  const auto append_all = [&](const std::vector<std::byte>& more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  };
   const auto& batches = state_->batches;
   for (std::size_t begin = 0; begin < batches.size();) {
     std::size_t end = begin;

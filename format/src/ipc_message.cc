@@ -14,7 +14,8 @@ constexpr std::uint32_t kContinuation = 0xffffffff;
 constexpr std::size_t kFrameHeader = 8;  // continuation marker and metadata length
 constexpr std::size_t kAlignment = 8;
 
-// A flatbuffer of which a few scalar fields are wanted. Every read is checked; a read outside gives nothing.
+// A flatbuffer of which a few scalar fields are wanted. Every read is checked; a read outside gives
+// nothing.
 class FlatTable {
  public:
   static std::optional<FlatTable> root(std::span<const std::byte> buffer) noexcept {
@@ -40,7 +41,8 @@ class FlatTable {
   }
 
  private:
-  FlatTable(std::span<const std::byte> buffer, std::size_t table, std::size_t vtable, std::uint16_t vtable_size) noexcept
+  FlatTable(std::span<const std::byte> buffer, std::size_t table, std::size_t vtable,
+            std::uint16_t vtable_size) noexcept
       : buffer_(buffer), table_(table), vtable_(vtable), vtable_size_(vtable_size) {}
 
   template <class T>
@@ -51,7 +53,8 @@ class FlatTable {
     return value;
   }
 
-  static std::optional<FlatTable> at(std::span<const std::byte> buffer, std::size_t table) noexcept {
+  static std::optional<FlatTable> at(std::span<const std::byte> buffer,
+                                     std::size_t table) noexcept {
     const auto distance = load<std::int32_t>(buffer, table);
     if (!distance) return std::nullopt;
     const std::int64_t vtable = static_cast<std::int64_t>(table) - *distance;
@@ -88,7 +91,9 @@ namespace record_batch {
 constexpr std::size_t kCompression = 3;
 }
 
-FrameResult incomplete(const char* problem) noexcept { return {FrameKind::Incomplete, {}, problem}; }
+FrameResult incomplete(const char* problem) noexcept {
+  return {FrameKind::Incomplete, {}, problem};
+}
 FrameResult malformed(const char* problem) noexcept { return {FrameKind::Malformed, {}, problem}; }
 
 }  // namespace
@@ -100,8 +105,10 @@ FrameResult read_frame(std::span<const std::byte> bytes) noexcept {
   const auto [continuation, metadata_length] = header;
   if (continuation != kContinuation) return malformed("no message begins here");
   if (metadata_length == 0) return {FrameKind::EndOfStream};
-  if (metadata_length % kAlignment != 0) return malformed("a message's length is not a multiple of 8");
-  if (metadata_length > bytes.size() - kFrameHeader) return incomplete("a message's metadata are cut off");
+  if (metadata_length % kAlignment != 0)
+    return malformed("a message's length is not a multiple of 8");
+  if (metadata_length > bytes.size() - kFrameHeader)
+    return incomplete("a message's metadata are cut off");
 
   MessageFrame frame{};
   frame.metadata_begin = kFrameHeader;
@@ -124,7 +131,8 @@ FrameResult read_frame(std::span<const std::byte> bytes) noexcept {
   auto batch = root->table(message::kHeader);
   if (!batch) return malformed("a message has no header");
   if (frame.type == MessageType::DictionaryBatch) batch = batch->table(dictionary_batch::kData);
-  frame.compressed = frame.type != MessageType::Schema && batch && batch->has(record_batch::kCompression);
+  frame.compressed =
+      frame.type != MessageType::Schema && batch && batch->has(record_batch::kCompression);
   return {FrameKind::Message, frame};
 }
 
@@ -162,7 +170,8 @@ std::uint32_t checksum_with_blank_digits(std::span<const std::byte> bytes, std::
   return crc32c(bytes.subspan(digits + kChecksumDigits), crc);
 }
 
-std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits, std::uint32_t seed) noexcept {
+std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
+                             std::uint32_t seed) noexcept {
   const std::uint32_t crc = checksum_with_blank_digits(bytes, digits, seed);
   static constexpr std::string_view kHexadecimal = "0123456789abcdef";
   for (std::size_t i = 0; i < kChecksumDigits; ++i) {
@@ -171,9 +180,11 @@ std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits, std
   return crc;
 }
 
-std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes, std::size_t digits) noexcept {
+std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
+                                           std::size_t digits) noexcept {
   const std::string_view text = as_text(bytes.subspan(digits, kChecksumDigits));
-  if (std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'F'; })) return std::nullopt;
+  if (std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'F'; }))
+    return std::nullopt;
   std::uint32_t crc = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -8,8 +8,8 @@
 
 namespace cupel {
 
-// The parts of the Arrow IPC file layout that cupel reads by itself: where a message begins and ends, what it
-// is, and its checksum. Everything here is bounds-checked and allocates nothing.
+// The parts of the Arrow IPC file layout that cupel reads by itself: where a message begins and
+// ends, what it is, and its checksum. Everything here is bounds-checked and allocates nothing.
 
 inline constexpr std::string_view kArrowMagic = "ARROW1";
 inline constexpr std::size_t kArrowHeaderBytes = 8;  // the magic, padded
@@ -35,11 +35,12 @@ struct FrameResult {
   const char* problem = "";  // Incomplete and Malformed
 };
 
-/// Reads the frame at the front of `bytes`; a message counts as incomplete until all of it is there.
+/// Reads the frame at the front of `bytes`; a message counts as incomplete until all of it is
+/// there.
 FrameResult read_frame(std::span<const std::byte> bytes) noexcept;
 
-/// The place of the eight checksum digits in a message or footer: behind the only "cupel.crc32c=" in
-/// `metadata`; nothing when there is none or more than one.
+/// The place of the eight checksum digits in a message or footer: behind the only "cupel.crc32c="
+/// in `metadata`; nothing when there is none or more than one.
 std::optional<std::size_t> find_checksum_digits(std::span<const std::byte> metadata) noexcept;
 
 /// How often a checksum's tag occurs in `bytes`, counting up to two.
@@ -50,14 +51,17 @@ inline constexpr std::string_view kChecksumTag = "cupel.crc32c=";
 inline constexpr std::string_view kChecksumPlaceholder = "cupel.crc32c=00000000";
 inline constexpr std::size_t kChecksumDigits = 8;
 
-/// CRC-32C of `bytes` with the digits at `digits` taken as zeros, seeded with the CRC of what came before.
+/// CRC-32C of `bytes` with the digits at `digits` taken as zeros, seeded with the CRC of what came
+/// before.
 std::uint32_t checksum_with_blank_digits(std::span<const std::byte> bytes, std::size_t digits,
                                          std::uint32_t seed) noexcept;
 
 /// Computes that checksum and writes it into the digits; returns it.
-std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits, std::uint32_t seed) noexcept;
+std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
+                             std::uint32_t seed) noexcept;
 
 /// The checksum that the digits spell; nothing when they are not lower-case hexadecimal.
-std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes, std::size_t digits) noexcept;
+std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
+                                           std::size_t digits) noexcept;
 
 }  // namespace cupel

@@ -24,13 +24,12 @@ bool is_worker_name(std::string_view worker) noexcept {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };
   return !worker.empty() && worker.size() <= kMaxWorkerName && alphanumeric(worker.front()) &&
-         std::all_of(worker.begin(), worker.end(), [&](char c) {
-           return alphanumeric(c) || c == '_' || c == '-' || c == '.';
-         });
+         std::all_of(worker.begin(), worker.end(),
+                     [&](char c) { return alphanumeric(c) || c == '_' || c == '-' || c == '.'; });
 }
 
-// Takes digits up to `end_mark` off the front of `text`: at least `digits` of them, and no leading zero
-// beyond that width, so that every number has one spelling.
+// Takes digits up to `end_mark` off the front of `text`: at least `digits` of them, and no leading
+// zero beyond that width, so that every number has one spelling.
 std::optional<std::int64_t> take_number(std::string_view& text, std::size_t digits, char end_mark) {
   const std::size_t length = text.find(end_mark);
   if (length == std::string_view::npos || length < digits) return std::nullopt;
@@ -63,7 +62,8 @@ std::optional<SegmentName> SegmentName::parse_index_key(std::string_view key) {
   const auto attempt = take_number(rest, 4, '-');
   const auto folder = attempt ? take_number(rest, 9, '/') : std::nullopt;
   const auto step = folder ? take_number(rest, 12, '_') : std::nullopt;
-  if (!step || *attempt > INT32_MAX || *folder != *step / kStepsPerFolder || !is_worker_name(rest)) {
+  if (!step || *attempt > INT32_MAX || *folder != *step / kStepsPerFolder ||
+      !is_worker_name(rest)) {
     return std::nullopt;
   }
   return SegmentName{static_cast<std::int32_t>(*attempt), *step, std::string(rest)};
@@ -74,7 +74,8 @@ std::string collections_key(std::string_view worker) {
 }
 
 std::optional<std::string> parse_collections_key(std::string_view key) {
-  if (!key.starts_with(kCollectionsPrefix) || !key.ends_with(kCollectionsSuffix)) return std::nullopt;
+  if (!key.starts_with(kCollectionsPrefix) || !key.ends_with(kCollectionsSuffix))
+    return std::nullopt;
   if (key.size() <= kCollectionsPrefix.size() + kCollectionsSuffix.size()) return std::nullopt;
   key.remove_prefix(kCollectionsPrefix.size());
   key.remove_suffix(kCollectionsSuffix.size());
@@ -82,12 +83,15 @@ std::optional<std::string> parse_collections_key(std::string_view key) {
   return std::string(key);
 }
 
-std::string ended_key(std::string_view worker) { return std::string(kEndedPrefix) + std::string(worker); }
+std::string ended_key(std::string_view worker) {
+  return std::string(kEndedPrefix) + std::string(worker);
+}
 
 void check_worker_name(std::string_view worker) {
   if (is_worker_name(worker)) return;
   throw UsageError(
-      "a worker's name is 1 to 128 letters, digits, '_', '-' or '.', beginning with a letter or digit: \"" +
+      "a worker's name is 1 to 128 letters, digits, '_', '-' or '.', beginning with a letter or "
+      "digit: \"" +
       std::string(worker.substr(0, kMaxWorkerName)) + "\"");
 }
 

@@ -24,8 +24,8 @@ std::string snake_case(std::string_view name) {
 }  // namespace
 
 std::span<const BuiltinRule> builtin_rules() {
-  static const std::array kRules = {exploding_tensor(), vanishing_gradient()};
-  return kRules;
+  static const std::array rules = {exploding_tensor(), vanishing_gradient()};
+  return rules;
 }
 
 const BuiltinRule* find_builtin_rule(std::string_view name) {

@@ -23,7 +23,7 @@ void sort_by_tensor_and_worker(std::vector<Item>& items) {
 
 }  // namespace
 
-Rule::Rule(Trial& base, std::vector<Trial*> others) : base_(base.view()) {
+Rule::Rule(Trial& base, const std::vector<Trial*>& others) : base_(base.view()) {
   for (const Trial* other : others) {
     others_.push_back(other->view());
     other_views_.push_back(others_.back().get());

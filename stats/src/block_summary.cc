@@ -61,7 +61,15 @@ ValueCounts count_specials(const T* data, std::size_t count) noexcept {
   return counts;
 }
 
-/// Sums and extremes of a block.
+/// The extremes of elements that may be infinite, but not NaN.
+template <class T>
+Range<double> range_of(const T* data, std::size_t count) noexcept {
+  Range<double> range;
+  for (std::size_t i = 0; i < count; ++i) range.widen(static_cast<double>(data[i]));
+  return range;
+}
+
+/// Sums of a block, and its extremes if it is finite.
 template <class T>
 Range<double> sum_block(const T* data, std::size_t count, double scale, LaneSums& sums) noexcept {
   const std::size_t rows = count / kLanes;
@@ -101,10 +109,13 @@ template <class T>
 BlockSummary summarise(const T* data, std::size_t count) noexcept {
   const auto elements = static_cast<std::int64_t>(count);
   LaneSums sums;
-  const Range<double> range = sum_block(data, count, 1, sums);
+  Range<double> range = sum_block(data, count, 1, sums);
   double magnitudes = tree_sum(sums.magnitudes);
   ValueCounts counts;
-  if (!std::isfinite(magnitudes)) counts = count_specials(data, count);
+  if (!std::isfinite(magnitudes)) {
+    counts = count_specials(data, count);
+    if (counts.nan == 0) range = range_of(data, count);
+  }
   if (counts.nan > 0 || range.abs_min == 0) counts.zero = count_zeros(data, count);
   if (counts.nan + counts.pos_inf + counts.neg_inf > 0)
     return {.elements = elements, .counts = counts, .range = range};

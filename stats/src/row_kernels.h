@@ -13,8 +13,9 @@ namespace cupel::internal {
 /// and holds `rows` * kLanes elements; sums and distances see the elements times `scale`, a power
 /// of two.
 
-/// Sums and extremes in one pass. With non-finite elements the sums are non-finite too; with NaNs
-/// the extremes mean nothing.
+/// Sums and extremes in one pass. With non-finite elements the sums are non-finite too, and the
+/// extremes mean nothing (Highway's emulated target takes no infinity for the greatest of all
+/// lanes).
 void sum_rows(const float* data, std::size_t rows, double scale, LaneSums& sums,
               Range<float>& range) noexcept;
 void sum_rows(const double* data, std::size_t rows, double scale, LaneSums& sums,

@@ -26,7 +26,7 @@ template <class T>
 TensorValue value_of(const std::vector<T>& elements, const Shape& shape) {
   auto bytes = std::make_shared<AlignedBuffer>(elements.size() * sizeof(T));
   if (!elements.empty()) std::memcpy(bytes->data(), elements.data(), bytes->size());
-  return {dtype_of<T>, shape, std::move(bytes), "test", 0};
+  return {kDTypeOf<T>, shape, std::move(bytes), "test", 0};
 }
 
 std::string readable(const TensorValue& value) {

@@ -20,20 +20,20 @@ TEST(DType, each_is_read_back_from_its_name) {
 }
 
 TEST(DType, sizes_are_those_of_the_cpp_types) {
-  EXPECT_EQ(element_size(dtype_of<bool>), sizeof(bool));
-  EXPECT_EQ(element_size(dtype_of<std::int16_t>), sizeof(std::int16_t));
-  EXPECT_EQ(element_size(dtype_of<Float16>), sizeof(Float16));
-  EXPECT_EQ(element_size(dtype_of<std::uint32_t>), sizeof(std::uint32_t));
-  EXPECT_EQ(element_size(dtype_of<double>), sizeof(double));
+  EXPECT_EQ(element_size(kDTypeOf<bool>), sizeof(bool));
+  EXPECT_EQ(element_size(kDTypeOf<std::int16_t>), sizeof(std::int16_t));
+  EXPECT_EQ(element_size(kDTypeOf<Float16>), sizeof(Float16));
+  EXPECT_EQ(element_size(kDTypeOf<std::uint32_t>), sizeof(std::uint32_t));
+  EXPECT_EQ(element_size(kDTypeOf<double>), sizeof(double));
   EXPECT_EQ(element_size(DType::Utf8), 0U);
 }
 
 TEST(DType, cpp_types_map_by_size_and_sign) {
-  EXPECT_EQ(dtype_of<long long>, DType::I64);
-  EXPECT_EQ(dtype_of<long>, DType::I64);
-  EXPECT_EQ(dtype_of<unsigned char>, DType::U8);
-  EXPECT_EQ(dtype_of<signed char>, DType::I8);
-  EXPECT_EQ(dtype_of<std::string>, DType::Utf8);
+  EXPECT_EQ(kDTypeOf<long long>, DType::I64);
+  EXPECT_EQ(kDTypeOf<long>, DType::I64);
+  EXPECT_EQ(kDTypeOf<unsigned char>, DType::U8);
+  EXPECT_EQ(kDTypeOf<signed char>, DType::I8);
+  EXPECT_EQ(kDTypeOf<std::string>, DType::Utf8);
   EXPECT_FALSE(TensorElement<long double>);
   EXPECT_FALSE(TensorElement<const char*>);
 }

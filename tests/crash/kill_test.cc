@@ -1,5 +1,5 @@
-// Kills a training process at random instants and looks at what it left: every step it had acknowledged is there
-// with its exact values, and nothing is there that it did not save.
+// Kills a training process at random instants and looks at what it left: every step it had
+// acknowledged is there with its exact values, and nothing is there that it did not save.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -29,15 +29,19 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 enum Place { kSaving, kNextStep, kSealing, kClosing, kElsewhere, kPlaces };
-constexpr std::array<const char*, kPlaces> kPlaceNames = {"in a save", "in next_step", "while sealing", "in close",
-                                                          "elsewhere"};
+constexpr std::array<const char*, kPlaces> kPlaceNames = {"in a save", "in next_step",
+                                                          "while sealing", "in close", "elsewhere"};
 
 Place place_of(const Whereabouts& whereabouts) {
   switch (whereabouts.phase.load()) {
-    case Phase::Closing: return kClosing;
-    case Phase::Saving: return whereabouts.sealing ? kSealing : kSaving;
-    case Phase::NextStep: return whereabouts.sealing ? kSealing : kNextStep;
-    case Phase::Outside: return whereabouts.sealing ? kSealing : kElsewhere;
+    case Phase::Closing:
+      return kClosing;
+    case Phase::Saving:
+      return whereabouts.sealing ? kSealing : kSaving;
+    case Phase::NextStep:
+      return whereabouts.sealing ? kSealing : kNextStep;
+    case Phase::Outside:
+      return whereabouts.sealing ? kSealing : kElsewhere;
   }
   return kElsewhere;
 }
@@ -46,8 +50,10 @@ class TrainerProcess {
  public:
   TrainerProcess(const fs::path& directory, bool reversed) {
     const int memory = ::memfd_create("whereabouts", 0);
-    if (memory < 0 || ::ftruncate(memory, sizeof(Whereabouts)) != 0) throw std::runtime_error("memfd");
-    void* mapped = ::mmap(nullptr, sizeof(Whereabouts), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (memory < 0 || ::ftruncate(memory, sizeof(Whereabouts)) != 0)
+      throw std::runtime_error("memfd");
+    void* mapped =
+        ::mmap(nullptr, sizeof(Whereabouts), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     whereabouts_ = new (mapped) Whereabouts();
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0) throw std::runtime_error("pipe");
@@ -72,7 +78,8 @@ class TrainerProcess {
 
   const Whereabouts& whereabouts() const { return *whereabouts_; }
 
-  // Waits (busily, to hit short phases) until the condition holds; false if the process ended first.
+  // Waits (busily, to hit short phases) until the condition holds; false if the process ended
+  // first.
   template <class Condition>
   bool spin_until(Condition&& condition) {
     while (!condition()) {
@@ -108,12 +115,14 @@ std::string examine(const fs::path& directory, std::int64_t acknowledged, std::i
     const auto trial = create_trial(directory.string());
     const auto steps = trial->steps();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (steps[i] != static_cast<std::int64_t>(i)) return "steps have a gap before " + std::to_string(steps[i]);
+      if (steps[i] != static_cast<std::int64_t>(i))
+        return "steps have a gap before " + std::to_string(steps[i]);
       if (steps[i] > begun) return "a phantom step: " + std::to_string(steps[i]);
     }
     const auto present = static_cast<std::int64_t>(steps.size()) - 1;
     if (present < must_have) {
-      return "acknowledged " + std::to_string(must_have) + ", there are steps up to " + std::to_string(present);
+      return "acknowledged " + std::to_string(must_have) + ", there are steps up to " +
+             std::to_string(present);
     }
     for (const std::int64_t step : steps) {
       if (trial->tensor_names({.step = step}).size() != saved_tensors().size() + 1) {
@@ -122,13 +131,16 @@ std::string examine(const fs::path& directory, std::int64_t acknowledged, std::i
       for (const SavedTensor& tensor : saved_tensors()) {
         const TensorValue value = trial->tensor(tensor.name).value(step);
         const auto expected = value_of(tensor, step);
-        if (!std::ranges::equal(value.as<float>(), expected)) return "a wrong value of " + std::string(tensor.name);
+        if (!std::ranges::equal(value.as<float>(), expected))
+          return "a wrong value of " + std::string(tensor.name);
       }
-      if (trial->tensor("loss").value(step).at(0) != static_cast<double>(step) + 0.5) return "a wrong loss";
+      if (trial->tensor("loss").value(step).at(0) != static_cast<double>(step) + 0.5)
+        return "a wrong loss";
     }
     if (acknowledged == kClosed && !trial->ended()) return "closed, but the run has not ended";
   } catch (const MissingCollectionFiles&) {
-    if (must_have >= 0) return "no run, but step " + std::to_string(must_have) + " was acknowledged";
+    if (must_have >= 0)
+      return "no run, but step " + std::to_string(must_have) + " was acknowledged";
   } catch (const Error& error) {
     return error.what();
   }
@@ -137,7 +149,8 @@ std::string examine(const fs::path& directory, std::int64_t acknowledged, std::i
 
 class Killing : public testing::Test {
  protected:
-  Killing() : directory_(fs::temp_directory_path() / ("cupel-kill-" + std::to_string(::getpid()))) {}
+  Killing()
+      : directory_(fs::temp_directory_path() / ("cupel-kill-" + std::to_string(::getpid()))) {}
   ~Killing() override { fs::remove_all(directory_); }
 
   fs::path directory_;
@@ -146,24 +159,29 @@ class Killing : public testing::Test {
                                                 : Clock::now().time_since_epoch().count())};
 };
 
-// How long after the process came to a place a kill may strike, so that kills fall everywhere in it.
+// How long after the process came to a place a kill may strike, so that kills fall everywhere in
+// it.
 std::chrono::microseconds longest_delay(Place place) {
   switch (place) {
-    case kSaving: return std::chrono::microseconds(60);
-    case kSealing: return std::chrono::microseconds(1500);
-    default: return std::chrono::microseconds(400);
+    case kSaving:
+      return std::chrono::microseconds(60);
+    case kSealing:
+      return std::chrono::microseconds(1500);
+    default:
+      return std::chrono::microseconds(400);
   }
 }
 
-// Each round aims at the place that was hit least, from a random step on, and strikes after a random moment; where
-// it really fell is read from where the process had come.
+// Each round aims at the place that was hit least, from a random step on, and strikes after a
+// random moment; where it really fell is read from where the process had come.
 TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else) {
   static constexpr std::array kAims = {kSaving, kNextStep, kSealing, kClosing};
   const char* rounds_text = std::getenv("CUPEL_KILL_ROUNDS");
   const int wanted = rounds_text != nullptr ? std::atoi(rounds_text) : 200;
   std::array<int, kPlaces> fell{};
   const auto hit_least = [&] {
-    return *std::min_element(kAims.begin(), kAims.end(), [&](Place a, Place b) { return fell[a] < fell[b]; });
+    return *std::min_element(kAims.begin(), kAims.end(),
+                             [&](Place a, Place b) { return fell[a] < fell[b]; });
   };
   int kills = 0;
   for (int round = 0; kills < wanted || fell[hit_least()] * 10 < kills; ++round) {
@@ -171,9 +189,13 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
     const fs::path run = directory_ / std::to_string(round);
     TrainerProcess trainer(run, false);
     const Place aim = hit_least();
-    const auto from_step = aim == kClosing ? kSteps - 1 : static_cast<std::int64_t>(random_() % (kSteps - 10));
-    const auto delay = std::chrono::microseconds(random_() % static_cast<std::uint64_t>(longest_delay(aim).count()));
-    trainer.spin_until([&] { return trainer.whereabouts().step >= from_step && place_of(trainer.whereabouts()) == aim; });
+    const auto from_step =
+        aim == kClosing ? kSteps - 1 : static_cast<std::int64_t>(random_() % (kSteps - 10));
+    const auto delay = std::chrono::microseconds(
+        random_() % static_cast<std::uint64_t>(longest_delay(aim).count()));
+    trainer.spin_until([&] {
+      return trainer.whereabouts().step >= from_step && place_of(trainer.whereabouts()) == aim;
+    });
     const auto until = Clock::now() + delay;
     trainer.spin_until([&] { return Clock::now() >= until; });
     trainer.kill();
@@ -184,7 +206,8 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
       ASSERT_EQ(trainer.status(), 0);
     }
     const std::int64_t begun = trainer.whereabouts().step + 1;
-    ASSERT_EQ(examine(run, trainer.last_acknowledged(), begun), "") << "round " << round << " in " << run;
+    ASSERT_EQ(examine(run, trainer.last_acknowledged(), begun), "")
+        << "round " << round << " in " << run;
     fs::remove_all(run);
   }
   std::string report = std::to_string(kills) + " kills fell:";
@@ -201,10 +224,12 @@ TEST_F(Killing, is_noticed_when_the_index_entry_is_written_before_its_values) {
     const fs::path run = directory_ / ("reversed-" + std::to_string(round));
     TrainerProcess trainer(run, true);
     trainer.spin_until([&] {
-      return trainer.whereabouts().step >= 3 && trainer.whereabouts().between_index_and_values.load();
+      return trainer.whereabouts().step >= 3 &&
+             trainer.whereabouts().between_index_and_values.load();
     });
     trainer.kill();
-    if (!examine(run, trainer.last_acknowledged(), trainer.whereabouts().step + 1).empty()) ++noticed;
+    if (!examine(run, trainer.last_acknowledged(), trainer.whereabouts().step + 1).empty())
+      ++noticed;
   }
   EXPECT_GE(noticed, 5);
 }

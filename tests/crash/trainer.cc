@@ -1,5 +1,5 @@
-// A training loop to be killed: trainer DIR ACK_FD WHEREABOUTS_FD [--reversed]. It writes every acknowledged step
-// to the pipe ACK_FD, and where it is to the memory behind WHEREABOUTS_FD.
+// A training loop to be killed: trainer DIR ACK_FD WHEREABOUTS_FD [--reversed]. It writes every
+// acknowledged step to the pipe ACK_FD, and where it is to the memory behind WHEREABOUTS_FD.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <utility>
 #include <string>
+#include <utility>
 
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
@@ -18,8 +18,8 @@
 namespace cupel::crash {
 namespace {
 
-// A local store that tells when a segment is being sealed, and can write values behind the index entry that
-// points to them, which is the mistake that the kill test must notice.
+// A local store that tells when a segment is being sealed, and can write values behind the index
+// entry that points to them, which is the mistake that the kill test must notice.
 class ToldStore final : public Store {
  public:
   ToldStore(std::string root, Whereabouts& whereabouts, bool reversed)
@@ -39,7 +39,8 @@ class ToldStore final : public Store {
     if (!reversed_) return local_.append(key, expected_size, pieces);
     if (key.starts_with(kEventsPrefix)) {
       HeldBack held{std::string(key), expected_size, {}};
-      for (const auto& piece : pieces) held.bytes.insert(held.bytes.end(), piece.begin(), piece.end());
+      for (const auto& piece : pieces)
+        held.bytes.insert(held.bytes.end(), piece.begin(), piece.end());
       held_back_.push_back(std::move(held));
       return;
     }
@@ -50,10 +51,12 @@ class ToldStore final : public Store {
     write_held_back();
     local_.sync(key);
   }
-  std::optional<std::vector<std::byte>> get(std::string_view key, std::uint64_t at_most) const override {
+  std::optional<std::vector<std::byte>> get(std::string_view key,
+                                            std::uint64_t at_most) const override {
     return local_.get(key, at_most);
   }
-  std::size_t get_range(std::string_view key, std::uint64_t offset, std::span<std::byte> out) const override {
+  std::size_t get_range(std::string_view key, std::uint64_t offset,
+                        std::span<std::byte> out) const override {
     return local_.get_range(key, offset, out);
   }
   std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after) const override {
@@ -61,7 +64,9 @@ class ToldStore final : public Store {
   }
   std::optional<ObjectInfo> stat(std::string_view key) const override { return local_.stat(key); }
   void remove(std::string_view key) override { local_.remove(key); }
-  std::unique_ptr<Watch> watch(std::string_view prefix) const override { return local_.watch(prefix); }
+  std::unique_ptr<Watch> watch(std::string_view prefix) const override {
+    return local_.watch(prefix);
+  }
 
  private:
   struct HeldBack {
@@ -125,7 +130,8 @@ void train(const std::string& directory, int pipe, Whereabouts& whereabouts, boo
 int main(int argc, char** argv) {
   using cupel::crash::Whereabouts;
   if (argc < 4) return 2;
-  void* memory = ::mmap(nullptr, sizeof(Whereabouts), PROT_READ | PROT_WRITE, MAP_SHARED, std::atoi(argv[3]), 0);
+  void* memory = ::mmap(nullptr, sizeof(Whereabouts), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        std::atoi(argv[3]), 0);
   if (memory == MAP_FAILED) return 2;
   const bool reversed = argc > 4 && std::strcmp(argv[4], "--reversed") == 0;
   cupel::crash::train(argv[1], std::atoi(argv[2]), *static_cast<Whereabouts*>(memory), reversed);

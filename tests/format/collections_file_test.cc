@@ -15,8 +15,11 @@ CollectionsFile sample() {
   Collection relu("relu_out");
   relu.include({"relu.*output", "\"quoted\"\\d"});
   relu.add_tensor_name("caf\xc3\xa9");
-  relu.set_reduction_config({.reductions = {"min"}, .abs_reductions = {"mean"}, .norms = {"l2"}, .save_shape = true});
-  relu.set_save_config({.save_interval = 7, .mode_save_configs = {{Mode::Eval, {.end_step = 3, .save_steps = {1, 2}}}}});
+  relu.set_reduction_config(
+      {.reductions = {"min"}, .abs_reductions = {"mean"}, .norms = {"l2"}, .save_shape = true});
+  relu.set_save_config(
+      {.save_interval = 7,
+       .mode_save_configs = {{Mode::Eval, {.end_step = 3, .save_steps = {1, 2}}}}});
   relu.set_save_histogram(false);
   file.collections.emplace("relu_out", relu);
   file.collections.emplace("losses", Collection("losses"));
@@ -28,7 +31,9 @@ std::string text_of(const CollectionsFile& file) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-CollectionsFile decode(const std::string& text) { return decode_collections_file("c.json", std::as_bytes(std::span(text))); }
+CollectionsFile decode(const std::string& text) {
+  return decode_collections_file("c.json", std::as_bytes(std::span(text)));
+}
 
 TEST(CollectionsFile, reads_back_as_written) {
   const CollectionsFile read = decode(text_of(sample()));
@@ -44,7 +49,8 @@ TEST(CollectionsFile, reads_back_as_written) {
   EXPECT_EQ(relu.tensor_names(), expected.tensor_names());
   EXPECT_EQ(relu.reduction_config(), expected.reduction_config());
   EXPECT_FALSE(relu.save_histogram());
-  for (const Mode mode : kAllModes) EXPECT_EQ(relu.save_config()->mode(mode), expected.save_config()->mode(mode));
+  for (const Mode mode : kAllModes)
+    EXPECT_EQ(relu.save_config()->mode(mode), expected.save_config()->mode(mode));
   EXPECT_FALSE(read.collections.at("losses").save_config());
 }
 
@@ -66,11 +72,12 @@ TEST(CollectionsFile, reads_what_the_ported_sdk_writes) {
 }
 
 TEST(CollectionsFile, anything_else_is_an_error_that_names_the_file) {
-  for (const char* text : {"", "{", "[]", "{}", R"({"_meta": {"num_workers": 1}})", R"({"collections": {}})",
-                           R"({"collections": {}, "_meta": {"num_workers": 0}})",
-                           R"({"collections": {}, "_meta": {"num_workers": "two"}})",
-                           R"({"collections": {}, "_meta": {"num_workers": 1}, "more": 1})",
-                           R"({"collections": {"a": {}}, "_meta": {"num_workers": 1}})"}) {
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"_meta": {"num_workers": 1}})", R"({"collections": {}})",
+        R"({"collections": {}, "_meta": {"num_workers": 0}})",
+        R"({"collections": {}, "_meta": {"num_workers": "two"}})",
+        R"({"collections": {}, "_meta": {"num_workers": 1}, "more": 1})",
+        R"({"collections": {"a": {}}, "_meta": {"num_workers": 1}})"}) {
     EXPECT_THROW(decode(text), FormatError) << text;
   }
 }

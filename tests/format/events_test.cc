@@ -50,7 +50,8 @@ TEST(EventsFile, ends_with_the_magic_of_an_arrow_file) {
   EventsFile events;
   events.add(0, {std::string(100, 'a')});
   append(events.file, events.writer.finish());
-  const std::string_view text(reinterpret_cast<const char*>(events.file.data()), events.file.size());
+  const std::string_view text(reinterpret_cast<const char*>(events.file.data()),
+                              events.file.size());
   EXPECT_TRUE(text.starts_with("ARROW1"));
   EXPECT_TRUE(text.ends_with("ARROW1"));
 }

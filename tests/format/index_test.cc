@@ -37,7 +37,9 @@ TEST(IndexFile, is_followed_while_it_grows_without_rereading) {
   IndexReader reader(SegmentSample::kKey);
   std::string rows;
   for (const Bytes& step : sample.steps) {
-    EXPECT_EQ(reader.read(buffer_of(step), [&](const IndexBatch& batch) { rows += describe(batch); }), SegmentEnd::Open);
+    EXPECT_EQ(
+        reader.read(buffer_of(step), [&](const IndexBatch& batch) { rows += describe(batch); }),
+        SegmentEnd::Open);
   }
   EXPECT_EQ(rows, kSampleRows);
   EXPECT_EQ(reader.consumed(), sample.open_file().size());
@@ -57,16 +59,21 @@ TEST(IndexFile, a_message_that_arrives_in_two_parts_is_not_there_until_it_is_who
   EXPECT_EQ(batches, 1);
 }
 
-TEST(IndexFile, the_first_checksum_covers_everything_before_it_and_each_is_seeded_with_the_one_before) {
+TEST(IndexFile,
+     the_first_checksum_covers_everything_before_it_and_each_is_seeded_with_the_one_before) {
   const SegmentSample sample;
   const Bytes file = sample.open_file();
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   static constexpr std::string_view kTag = "cupel.crc32c=";
   std::uint32_t crc = 0;
   std::size_t begin = 0;
-  for (std::size_t tag = text.find(kTag); tag != std::string_view::npos; tag = text.find(kTag, tag + 1)) {
+  for (std::size_t tag = text.find(kTag); tag != std::string_view::npos;
+       tag = text.find(kTag, tag + 1)) {
     // Each message of the sample is one step; the first comes with what is before it.
-    const std::size_t end = begin + sample.steps[static_cast<std::size_t>(begin != 0) + (begin > sample.steps[0].size())].size();
+    const std::size_t end =
+        begin +
+        sample.steps[static_cast<std::size_t>(begin != 0) + (begin > sample.steps[0].size())]
+            .size();
     const std::size_t digits = tag + kTag.size();
     std::string blanked(text.substr(begin, end - begin));
     blanked.replace(digits - begin, 8, "00000000");
@@ -83,10 +90,14 @@ TEST(IndexFile, cut_anywhere_an_open_file_shows_only_whole_steps) {
   for (std::size_t length = 0; length < file.size(); ++length) {
     const ReadResult result = read_index(std::span(file).first(length));
     std::size_t whole = 0, steps = 0;
-    while (steps < 3 && whole + sample.steps[steps].size() <= length) whole += sample.steps[steps++].size();
-    EXPECT_EQ(result.end, length == whole && steps > 0 ? SegmentEnd::Open : SegmentEnd::Torn) << length;
+    while (steps < 3 && whole + sample.steps[steps].size() <= length)
+      whole += sample.steps[steps++].size();
+    EXPECT_EQ(result.end, length == whole && steps > 0 ? SegmentEnd::Open : SegmentEnd::Torn)
+        << length;
     EXPECT_TRUE(std::string_view(kSampleRows).starts_with(result.rows));
-    EXPECT_EQ(std::count(result.rows.begin(), result.rows.end(), '\n'), static_cast<std::ptrdiff_t>(2 * steps)) << length;
+    EXPECT_EQ(std::count(result.rows.begin(), result.rows.end(), '\n'),
+              static_cast<std::ptrdiff_t>(2 * steps))
+        << length;
   }
 }
 
@@ -143,7 +154,8 @@ TEST(IndexFile, what_came_before_damage_has_been_handed_out) {
 TEST(IndexFile, zeros_where_a_power_loss_took_the_last_step_are_a_torn_end) {
   const SegmentSample sample;
   Bytes file = sample.open_file();
-  std::fill(file.end() - static_cast<std::ptrdiff_t>(sample.steps[2].size()), file.end(), std::byte{0});
+  std::fill(file.end() - static_cast<std::ptrdiff_t>(sample.steps[2].size()), file.end(),
+            std::byte{0});
   EXPECT_EQ(read_index(file).end, SegmentEnd::Torn);
 }
 
@@ -172,7 +184,8 @@ TEST(IndexFile, sealing_merges_steps_into_batches_of_at_most_16384_rows) {
   }
   std::vector<std::size_t> batches;
   IndexReader reader(SegmentSample::kKey);
-  reader.read(buffer_of(writer.seal()), [&](const IndexBatch& batch) { batches.push_back(batch.rows); });
+  reader.read(buffer_of(writer.seal()),
+              [&](const IndexBatch& batch) { batches.push_back(batch.rows); });
   EXPECT_THAT(batches, testing::ElementsAre(16000, 4000));
 }
 

@@ -33,14 +33,16 @@ inline std::string describe(const IndexBatch& batch) {
             std::to_string(header.mode_step) + ' ' + std::string(batch.tensor(row)) + ' ' +
             std::string(to_string(batch.dtype(row))) + " n=" + std::to_string(batch.elements[row]);
     if (batch.offset.has(row)) {
-      text += " @" + std::to_string(batch.offset[row]) + '+' + std::to_string(batch.length[row]) + " crc=" +
-              std::to_string(batch.crc32c[row]);
+      text += " @" + std::to_string(batch.offset[row]) + '+' + std::to_string(batch.length[row]) +
+              " crc=" + std::to_string(batch.crc32c[row]);
     }
-    if (batch.inline_begin.has(row)) text += " inline=" + std::to_string(batch.inline_end[row] - batch.inline_begin[row]);
+    if (batch.inline_begin.has(row))
+      text += " inline=" + std::to_string(batch.inline_end[row] - batch.inline_begin[row]);
     if (batch.nan.has(row)) text += " nan=" + std::to_string(batch.nan[row]);
     for (std::size_t i = 0; i < Reduction::kCount; ++i) {
       if (batch.reductions[i].has(row)) {
-        text += ' ' + std::string(to_string(Reduction::at(i))) + '=' + std::to_string(batch.reductions[i][row]);
+        text += ' ' + std::string(to_string(Reduction::at(i))) + '=' +
+                std::to_string(batch.reductions[i][row]);
       }
     }
     text += '\n';
@@ -61,7 +63,9 @@ struct SegmentSample {
     set.add({ReductionOp::Mean, true});
     return set;
   }
-  static StepHeader header(std::int64_t i) { return {7000 + i, i == 2 ? Mode::Eval : Mode::Train, i, 1'700'000'000'000'000 + i}; }
+  static StepHeader header(std::int64_t i) {
+    return {7000 + i, i == 2 ? Mode::Eval : Mode::Train, i, 1'700'000'000'000'000 + i};
+  }
 
   std::vector<IndexRow> rows(std::int64_t i) {
     loss = 0.5 + static_cast<double>(i);
@@ -100,10 +104,12 @@ struct ReadResult {
   std::string rows;
 };
 
-inline ReadResult read_index(std::span<const std::byte> file, const char* key = SegmentSample::kKey) {
+inline ReadResult read_index(std::span<const std::byte> file,
+                             const char* key = SegmentSample::kKey) {
   IndexReader reader(key);
   ReadResult result;
-  result.end = reader.read(buffer_of(file), [&](const IndexBatch& batch) { result.rows += describe(batch); });
+  result.end = reader.read(buffer_of(file),
+                           [&](const IndexBatch& batch) { result.rows += describe(batch); });
   return result;
 }
 

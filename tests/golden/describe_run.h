@@ -22,14 +22,16 @@ inline std::string describe_run(const Trial& trial) {
     out << '\n';
   }
   for (const std::int64_t step : trial.steps()) {
-    out << "step " << step << ' ' << to_string(*trial.mode(step)) << ' ' << *trial.mode_step(step) << '\n';
+    out << "step " << step << ' ' << to_string(*trial.mode(step)) << ' ' << *trial.mode_step(step)
+        << '\n';
     for (const std::string& name : trial.tensor_names({.step = step})) {
       for (const TensorRecord& record : trial.tensor(name).records(step)) {
-        out << "  " << record.worker << ' ' << name << ' ' << to_string(record.dtype) << " n=" << record.elements;
+        out << "  " << record.worker << ' ' << name << ' ' << to_string(record.dtype)
+            << " n=" << record.elements;
         if (record.shape) out << " shape=" << to_string(*record.shape);
         if (record.counts) {
-          out << " nan=" << record.counts->nan << " inf=" << record.counts->pos_inf << " -inf=" << record.counts->neg_inf
-              << " zero=" << record.counts->zero;
+          out << " nan=" << record.counts->nan << " inf=" << record.counts->pos_inf
+              << " -inf=" << record.counts->neg_inf << " zero=" << record.counts->zero;
         }
         record.reductions.set.for_each(
             [&](Reduction r) { out << ' ' << to_string(r) << '=' << *record.reductions.get(r); });
@@ -39,7 +41,8 @@ inline std::string describe_run(const Trial& trial) {
           if (value.dtype() == DType::Utf8) {
             for (const std::string& text : value.strings()) out << '"' << text << '"';
           } else {
-            for (std::int64_t i = 0; i < value.elements(); ++i) out << (i == 0 ? "" : ",") << value.at(i);
+            for (std::int64_t i = 0; i < value.elements(); ++i)
+              out << (i == 0 ? "" : ",") << value.at(i);
           }
         }
         out << '\n';

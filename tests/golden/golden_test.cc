@@ -40,21 +40,25 @@ TEST_P(GoldenRun, reads_as_it_did_when_it_was_recorded) {
   EXPECT_EQ(describe_run(*create_trial(run.string())), text_of(run.string() + ".expected.txt"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, GoldenRun, testing::ValuesIn(golden_runs()), [](const auto& run) {
-  std::string name = run.param;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Recorded, GoldenRun, testing::ValuesIn(golden_runs()),
+                         [](const auto& run) {
+                           std::string name = run.param;
+                           for (char& c : name)
+                             c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+                           return name;
+                         });
 
 // The hexadecimal lines of the documentation are the bytes of the golden run that it takes apart.
 TEST(FormatDocument, shows_the_bytes_of_the_tiny_golden_run) {
-  const std::string file = text_of(fs::path(CUPEL_GOLDEN) / "1.0/tiny/index/0000-000000000/000000000000_worker_0.arrow");
+  const std::string file =
+      text_of(fs::path(CUPEL_GOLDEN) / "1.0/tiny/index/0000-000000000/000000000000_worker_0.arrow");
   std::istringstream document(text_of(CUPEL_FORMAT_DOCUMENT));
   std::string line;
   std::size_t shown = 0;
   while (std::getline(document, line)) {
     if (line.size() < 10 || line.compare(8, 2, "  ") != 0 ||
-        line.find_first_not_of("0123456789abcdef") != 8) continue;
+        line.find_first_not_of("0123456789abcdef") != 8)
+      continue;
     std::istringstream numbers(line.substr(10));
     std::size_t offset = std::stoul(line.substr(0, 8), nullptr, 16);
     for (unsigned byte = 0; numbers >> std::hex >> byte; ++offset, ++shown) {

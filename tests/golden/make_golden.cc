@@ -1,5 +1,6 @@
-// Writes the golden runs of the present format version: make_golden DIR. Run by scripts/make_golden.sh, never by a
-// test: golden runs are recorded once and must stay readable for ever.
+// Writes the golden runs of the present format version: make_golden DIR. Run by
+// scripts/make_golden.sh, never by a test: golden runs are recorded once and must stay readable for
+// ever.
 
 #include <cmath>
 #include <filesystem>
@@ -43,14 +44,14 @@ void write_tiny(const fs::path& run) {
   hook.close();
 }
 
-// Every dtype, values inline and in events files, reductions, special values, two modes, several segments. Half
-// way the run is copied as a killed process would leave it, its last message cut.
+// Every dtype, values inline and in events files, reductions, special values, two modes, several
+// segments. Half way the run is copied as a killed process would leave it, its last message cut.
 void write_full(const fs::path& run, const fs::path& killed) {
   Hook hook(options_for(run));
   hook.get_collection("words").include("^words$");
-  hook.get_collection("gradients").set_reduction_config({.reductions = {"min", "max", "median"},
-                                                         .abs_reductions = {"mean"},
-                                                         .norms = {"l2"}});
+  hook.get_collection("gradients")
+      .set_reduction_config(
+          {.reductions = {"min", "max", "median"}, .abs_reductions = {"mean"}, .norms = {"l2"}});
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<std::string> words = {"gold", "", "s\xc3\xaclver"};
   const std::vector<std::byte> ones(64, std::byte{1});
@@ -59,13 +60,15 @@ void write_full(const fs::path& run, const fs::path& killed) {
     hook.next_step();
     std::vector<float> weight(24);
     std::iota(weight.begin(), weight.end(), static_cast<float>(i));
-    const std::vector<float> gradient = {0.5F * static_cast<float>(i), -1, i > 3 ? NAN : 2.0F, -0.0F, i > 4 ? -kInfinity : 0.0F};
+    const std::vector<float> gradient = {0.5F * static_cast<float>(i), -1, i > 3 ? NAN : 2.0F,
+                                         -0.0F, i > 4 ? -kInfinity : 0.0F};
     hook.save_tensor("fc.weight", TensorView(weight.data(), {4, 6}));
     hook.save_tensor("gradient/fc.weight", TensorView(gradient.data(), {5}));
     hook.save_tensor("words", TensorView(words.data(), {words.size()}));
     for (const DType dtype : kAllDTypes) {
       if (dtype == DType::Utf8) continue;
-      hook.save_tensor(std::string(to_string(dtype)) + ".weight", TensorView(ones.data(), dtype, {1, 2}));
+      hook.save_tensor(std::string(to_string(dtype)) + ".weight",
+                       TensorView(ones.data(), dtype, {1, 2}));
     }
     hook.save_scalar("loss", 1.0 / (1 + i));
     if (i != 4) continue;

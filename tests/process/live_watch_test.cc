@@ -34,7 +34,8 @@ class Process {
       ::dup2(out[1], 1);
       for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
       std::vector<char*> arguments;
-      for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+      for (const std::string& argument : command)
+        arguments.push_back(const_cast<char*>(argument.c_str()));
       arguments.push_back(nullptr);
       ::execv(arguments[0], arguments.data());
       ::_exit(127);
@@ -52,7 +53,9 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  void write(const std::string& text) { ASSERT_EQ(::write(in_, text.data(), text.size()), static_cast<ssize_t>(text.size())); }
+  void write(const std::string& text) {
+    ASSERT_EQ(::write(in_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
   // One line, without its break; "" at the end of the output or when nothing comes for too long.
   std::string read_line() {
     std::string line;
@@ -101,8 +104,9 @@ class LiveWatch : public testing::Test {
  protected:
   ~LiveWatch() override { fs::remove_all(directory_); }
   std::vector<std::string> watch(std::vector<std::string> more) const {
-    std::vector<std::string> command = {CUPEL_COMMAND, "watch", run_, "--json", "--rule", "VanishingGradient", "--rule",
-                                        "ExplodingTensor"};
+    std::vector<std::string> command = {CUPEL_COMMAND, "watch",          run_,
+                                        "--json",      "--rule",         "VanishingGradient",
+                                        "--rule",      "ExplodingTensor"};
     command.insert(command.end(), more.begin(), more.end());
     return command;
   }
@@ -117,7 +121,10 @@ TEST_F(LiveWatch, a_watcher_started_before_the_trainer_speaks_while_it_trains) {
   trainer.write("hvh");  // steps 0 to 2; beginning step 2 commits step 1
   std::vector<std::string> lines = {watcher.read_line()};
   EXPECT_TRUE(trainer.runs());
-  EXPECT_THAT(lines[0], HasSubstr(R"("rule":"VanishingGradient","name":"VanishingGradient","step":1,"mode":"TRAIN")"));
+  EXPECT_THAT(
+      lines[0],
+      HasSubstr(
+          R"("rule":"VanishingGradient","name":"VanishingGradient","step":1,"mode":"TRAIN")"));
   trainer.write("xhh");
   lines.push_back(watcher.read_line());
   EXPECT_TRUE(trainer.runs());

@@ -1,5 +1,6 @@
-// A training loop that goes on by one step for each character it reads: stepping_trainer DIR. 'v' saves vanishing
-// gradients, 'x' exploding ones, anything else healthy ones. At the end of its input it closes the run.
+// A training loop that goes on by one step for each character it reads: stepping_trainer DIR. 'v'
+// saves vanishing gradients, 'x' exploding ones, anything else healthy ones. At the end of its
+// input it closes the run.
 
 #include <cstdio>
 #include <limits>
@@ -18,10 +19,13 @@ int main(int argc, char** argv) {
   hook.set_mode(cupel::Mode::Train);
   for (int key = std::getchar(); key != EOF; key = std::getchar()) {
     hook.next_step();
-    const float value = key == 'v' ? 1e-9F : key == 'x' ? std::numeric_limits<float>::infinity() : 0.5F;
+    const float value = key == 'v'   ? 1e-9F
+                        : key == 'x' ? std::numeric_limits<float>::infinity()
+                                     : 0.5F;
     for (const char* layer : {"fc1", "fc2", "fc3"}) {
       const std::vector<float> gradient(100, value);
-      hook.save_tensor(std::string("gradient/") + layer + ".weight", cupel::TensorView(gradient.data(), {10, 10}));
+      hook.save_tensor(std::string("gradient/") + layer + ".weight",
+                       cupel::TensorView(gradient.data(), {10, 10}));
     }
     std::putchar(key);  // the step before is committed
     std::fflush(stdout);

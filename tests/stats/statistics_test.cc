@@ -256,7 +256,7 @@ TYPED_TEST(StatisticsOf, this_type_is_as_the_plain_loop_says) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{19}, 3 * kBlock + 5}) {
     const auto elements = any_values<TypeParam>(count);
     const auto bytes = bytes_of(elements);
-    expect_statistics(compute_statistics(TensorView(bytes.data(), dtype_of<TypeParam>, {count})),
+    expect_statistics(compute_statistics(TensorView(bytes.data(), kDTypeOf<TypeParam>, {count})),
                       reference_of_elements(elements));
   }
 }
@@ -264,12 +264,12 @@ TYPED_TEST(StatisticsOf, this_type_is_as_the_plain_loop_says) {
 TYPED_TEST(StatisticsOf, this_type_has_the_same_statistics_at_every_address) {
   const auto elements = any_values<TypeParam>(kBlock + 37);
   const auto bytes = bytes_of(elements);
-  const TensorView aligned(bytes.data(), dtype_of<TypeParam>, {elements.size()});
+  const TensorView aligned(bytes.data(), kDTypeOf<TypeParam>, {elements.size()});
   const std::string expected = exact_text(compute_statistics(aligned));
   for (std::size_t offset = 0; offset < 64; ++offset) {
     std::vector<std::byte> buffer(bytes.size() + 64);
     std::memcpy(buffer.data() + offset, bytes.data(), bytes.size());
-    const TensorView view(buffer.data() + offset, dtype_of<TypeParam>, {elements.size()});
+    const TensorView view(buffer.data() + offset, kDTypeOf<TypeParam>, {elements.size()});
     EXPECT_EQ(exact_text(compute_statistics(view)), expected) << "offset " << offset;
   }
 }
@@ -277,8 +277,8 @@ TYPED_TEST(StatisticsOf, this_type_has_the_same_statistics_at_every_address) {
 TYPED_TEST(StatisticsOf, only_this_type_if_floating_counts_zeros) {
   const std::vector<std::byte> zeros(100 * sizeof(TypeParam));
   const Statistics statistics =
-      compute_statistics(TensorView(zeros.data(), dtype_of<TypeParam>, {100}));
-  EXPECT_EQ(statistics.counts.zero, is_floating(dtype_of<TypeParam>) ? 100 : 0);
+      compute_statistics(TensorView(zeros.data(), kDTypeOf<TypeParam>, {100}));
+  EXPECT_EQ(statistics.counts.zero, is_floating(kDTypeOf<TypeParam>) ? 100 : 0);
   EXPECT_EQ(statistics.sum, 0);
   EXPECT_EQ(statistics.l2, 0);
 }
@@ -368,6 +368,23 @@ TEST(Statistics, an_infinity_is_counted_and_has_ieee_results) {
   expect_ieee_results_of_an_infinity(-std::numeric_limits<float>::infinity());
   expect_ieee_results_of_an_infinity(kInfinity);
   expect_ieee_results_of_an_infinity(-kInfinity);
+}
+
+TEST(Statistics, extremes_of_nothing_but_infinities_are_infinite) {
+  for_each_simd_target([](const std::string& target) {
+    SCOPED_TRACE(target);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{16}, kBlock + 3})
+      for (const double infinity : {kInfinity, -kInfinity}) {
+        const Statistics doubles = statistics_of(constant(count, infinity));
+        const Statistics floats = statistics_of(constant(count, static_cast<float>(infinity)));
+        for (const Statistics& statistics : {doubles, floats}) {
+          EXPECT_EQ(statistics.min, infinity);
+          EXPECT_EQ(statistics.max, infinity);
+          EXPECT_EQ(statistics.abs_min, kInfinity);
+          EXPECT_EQ(statistics.abs_max, kInfinity);
+        }
+      }
+  });
 }
 
 TEST(Statistics, infinities_of_both_signs_have_no_sum) {
@@ -503,7 +520,7 @@ TEST(Statistics, get_yields_every_reduction_but_prod_and_median) {
 
 template <class T>
 Statistics statistics_of_pieces(const std::vector<T>& values, Random& random) {
-  StatisticsAccumulator accumulator(dtype_of<T>);
+  StatisticsAccumulator accumulator(kDTypeOf<T>);
   for (std::size_t done = 0; done < values.size();) {
     const std::size_t piece = std::min((random.bits() % 4) * kBlock, values.size() - done);
     accumulator.add(values.data() + done, piece);
@@ -548,7 +565,7 @@ void expect_same_as_copy(const TensorView& view) {
 TYPED_TEST(StatisticsOf, this_type_may_be_strided) {
   const auto bytes = bytes_of(any_values<TypeParam>(6000));
   const auto view = [&](std::size_t first, const Shape& shape, const Shape& strides) {
-    return TensorView(bytes.data() + first * sizeof(TypeParam), dtype_of<TypeParam>, shape,
+    return TensorView(bytes.data() + first * sizeof(TypeParam), kDTypeOf<TypeParam>, shape,
                       strides);
   };
   expect_same_as_copy(view(0, {60, 100}, {1, 60}));           // transposed

@@ -141,6 +141,7 @@ TEST_P(LocalWatch, a_name_prefix_is_respected) {
   run_.put("index/0001-1/a");
   run_.watch_anew("index/0001");
   run_.put("index/0000-1/b");
+  run_.put("index/0000-2/a");
   run_.put("events/a");
   EXPECT_TRUE(run_.is_quiet());
   run_.put("index/0001-1/b");
@@ -198,6 +199,15 @@ TEST_P(LocalWatch, linked_directories_are_not_watched) {
   EXPECT_TRUE(run_.is_quiet());
 }
 
+TEST_P(LocalWatch, a_prefix_that_is_a_link_below_the_root_is_not_followed) {
+  run_.put("a");
+  run_.scratch().add_to_file("elsewhere/b", "x");
+  fs::create_directory_symlink(run_.scratch() / "elsewhere", run_.path("linked"));
+  run_.watch_anew("linked/");
+  run_.scratch().add_to_file("elsewhere/b", "y");
+  EXPECT_TRUE(run_.is_quiet());
+}
+
 TEST_P(LocalWatch, roots_below_one_another_are_watched_apart) {
   run_.put("a");
   LocalStore inner(run_.path("inner").string(), GetParam());
@@ -206,6 +216,35 @@ TEST_P(LocalWatch, roots_below_one_another_are_watched_apart) {
   inner.put("b", bytes_of("x"));
   EXPECT_TRUE(inner_watch->wait(20s));
   EXPECT_TRUE(run_.reports());
+}
+
+/// Whether this process listens to the kernel; a watch that only looks would pass the other tests
+/// too.
+bool is_notified() {
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;  // the iterator's own descriptor is listed too
+    if (fs::read_symlink(entry.path(), closed).string().find("inotify") != std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+TEST(LocalWatchNotify, the_kernel_is_listened_to_whatever_becomes_of_the_root) {
+  Watching run(WatchMethod::Notify);
+  EXPECT_TRUE(is_notified());
+  fs::create_directory(run.scratch() / "real");
+  fs::create_directory_symlink(run.scratch() / "real", run.scratch() / "above");
+  run.put("a/b");
+  EXPECT_TRUE(run.reports() && is_notified());
+  fs::remove_all(run.path());
+  EXPECT_TRUE(run.reports() && is_notified());
+  run.put("a/b");
+  EXPECT_TRUE(run.reports() && is_notified());
+}
+
+TEST(LocalWatchNotify, polling_leaves_the_kernel_alone) {
+  const Watching run(WatchMethod::Poll);
+  EXPECT_FALSE(is_notified());
 }
 
 TEST(LocalWatchNotify, more_events_than_the_kernel_keeps_are_a_change) {
@@ -219,8 +258,9 @@ TEST(LocalWatchNotify, more_events_than_the_kernel_keeps_are_a_change) {
   std::ofstream a(run.path("a"));
   std::ofstream b(run.path("b"));
   for (std::size_t i = 0; i < limit; ++i) a << 'x' << std::flush, b << 'x' << std::flush;
+  run.put("made/beyond/the/limit");
   EXPECT_TRUE(run.reports());
-  run.put("c");
+  run.scratch().add_to_file("above/run/made/beyond/the/limit", "more");
   EXPECT_TRUE(run.reports());
 }
 

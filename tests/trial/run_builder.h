@@ -48,7 +48,7 @@ struct SavedTensor {
 
 template <class T>
 SavedTensor raw_of(std::string name, const std::vector<T>& values) {
-  SavedTensor tensor{std::move(name), dtype_of<T>, static_cast<std::int64_t>(values.size())};
+  SavedTensor tensor{std::move(name), kDTypeOf<T>, static_cast<std::int64_t>(values.size())};
   tensor.shape = Shape{values.size()};
   tensor.bytes.emplace(values.size() * sizeof(T));
   if (!values.empty()) std::memcpy(tensor.bytes->data(), values.data(), tensor.bytes->size());

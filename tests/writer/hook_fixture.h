@@ -32,15 +32,18 @@ class TamperedStore final : public Store {
     inner_->put(key, bytes, durability);
   }
   bool can_append() const noexcept override { return true; }
-  void append(std::string_view key, std::uint64_t size, std::span<const std::span<const std::byte>> pieces) override {
+  void append(std::string_view key, std::uint64_t size,
+              std::span<const std::span<const std::byte>> pieces) override {
     before_append(key);
     inner_->append(key, size, pieces);
   }
   void sync(std::string_view key) override { inner_->sync(key); }
-  std::optional<std::vector<std::byte>> get(std::string_view key, std::uint64_t at_most) const override {
+  std::optional<std::vector<std::byte>> get(std::string_view key,
+                                            std::uint64_t at_most) const override {
     return inner_->get(key, at_most);
   }
-  std::size_t get_range(std::string_view key, std::uint64_t offset, std::span<std::byte> out) const override {
+  std::size_t get_range(std::string_view key, std::uint64_t offset,
+                        std::span<std::byte> out) const override {
     return inner_->get_range(key, offset, out);
   }
   std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after) const override {
@@ -48,7 +51,9 @@ class TamperedStore final : public Store {
   }
   std::optional<ObjectInfo> stat(std::string_view key) const override { return inner_->stat(key); }
   void remove(std::string_view key) override { inner_->remove(key); }
-  std::unique_ptr<Watch> watch(std::string_view prefix) const override { return inner_->watch(prefix); }
+  std::unique_ptr<Watch> watch(std::string_view prefix) const override {
+    return inner_->watch(prefix);
+  }
 
  private:
   std::shared_ptr<Store> inner_;
@@ -58,7 +63,8 @@ class TamperedStore final : public Store {
 class HookTest : public testing::Test {
  protected:
   HookTest() {
-    set_log_sink([this](LogLevel, std::string_view message) { logged_ += std::string(message) + '\n'; });
+    set_log_sink(
+        [this](LogLevel, std::string_view message) { logged_ += std::string(message) + '\n'; });
     options.save_config = {.save_interval = 1};
     options.include_collections = {"weights", "gradients"};
   }
@@ -68,7 +74,9 @@ class HookTest : public testing::Test {
   std::unique_ptr<Trial> open_trial() const { return std::make_unique<Trial>(store); }
   std::size_t count(std::string_view prefix) const { return store->list(prefix).size(); }
 
-  static TensorView view(const std::vector<float>& values) { return TensorView(values.data(), {values.size()}); }
+  static TensorView view(const std::vector<float>& values) {
+    return TensorView(values.data(), {values.size()});
+  }
   static std::vector<float> ramp(std::size_t elements, float first = 0) {
     std::vector<float> values(elements);
     std::iota(values.begin(), values.end(), first);

@@ -34,13 +34,15 @@ TEST_F(HookTest, what_was_saved_is_read_back) {
 
 TEST_F(HookTest, values_of_every_size_come_back_whole) {
   options.buffer_bytes = 1U << 20U;  // chunks of 64 KiB: inline, shared chunk, own chunk, streamed
-  options.reduction_config = {.reductions = {"max", "median"}, .norms = {"l2"}, .save_raw_tensor = true};
+  options.reduction_config = {
+      .reductions = {"max", "median"}, .norms = {"l2"}, .save_raw_tensor = true};
   auto hook = make_hook();
   const std::vector<std::size_t> sizes = {0, 1, 16, 17, 1000, 16384, 16385, 100000, 300000};
   for (int step = 0; step < 3; ++step) {
     hook->next_step();
     for (const std::size_t size : sizes) {
-      hook->save_tensor(std::to_string(size) + ".weight", view(ramp(size, static_cast<float>(step))));
+      hook->save_tensor(std::to_string(size) + ".weight",
+                        view(ramp(size, static_cast<float>(step))));
     }
   }
   EXPECT_THAT(hook->close().problems, IsEmpty());
@@ -50,8 +52,11 @@ TEST_F(HookTest, values_of_every_size_come_back_whole) {
       const Tensor tensor = trial->tensor(std::to_string(size) + ".weight");
       EXPECT_EQ(floats(tensor.value(step)), ramp(size, static_cast<float>(step))) << size;
       if (size == 0) continue;
-      EXPECT_EQ(tensor.reduction_value(step, "max"), static_cast<double>(step) + static_cast<double>(size) - 1) << size;
-      EXPECT_EQ(tensor.reduction_value(step, "median"), static_cast<double>(step) + (static_cast<double>(size) - 1) / 2);
+      EXPECT_EQ(tensor.reduction_value(step, "max"),
+                static_cast<double>(step) + static_cast<double>(size) - 1)
+          << size;
+      EXPECT_EQ(tensor.reduction_value(step, "median"),
+                static_cast<double>(step) + (static_cast<double>(size) - 1) / 2);
     }
   }
 }
@@ -70,7 +75,9 @@ TEST_F(HookTest, every_dtype_is_saved_under_its_name) {
   hook->next_step();
   const std::vector<std::byte> zeros(64);
   for (const DType dtype : kAllDTypes) {
-    if (dtype != DType::Utf8) hook->save_tensor(std::string(to_string(dtype)) + ".weight", TensorView(zeros.data(), dtype, {3}));
+    if (dtype != DType::Utf8)
+      hook->save_tensor(std::string(to_string(dtype)) + ".weight",
+                        TensorView(zeros.data(), dtype, {3}));
   }
   const std::vector<std::string> words = {"one", "", "three"};
   hook->save_tensor("utf8.weight", TensorView(words.data(), {3}));
@@ -158,7 +165,8 @@ TEST_F(HookTest, modes_count_their_own_steps) {
 }
 
 TEST_F(HookTest, a_mode_has_its_own_save_config_and_gradients_are_not_saved_in_eval) {
-  options.save_config = {.save_interval = 10, .mode_save_configs = {{Mode::Eval, {.save_interval = 1}}}};
+  options.save_config = {.save_interval = 10,
+                         .mode_save_configs = {{Mode::Eval, {.save_interval = 1}}}};
   auto hook = make_hook();
   hook->set_mode(Mode::Eval);
   for (int i = 0; i < 3; ++i) {
@@ -187,8 +195,14 @@ TEST_F(HookTest, nothing_is_due_between_set_mode_and_the_next_step) {
 TEST_F(HookTest, a_step_saves_the_union_of_what_its_active_collections_want) {
   options.include_collections = {"a", "b"};
   auto hook = make_hook();
-  hook->get_collection("a").include("^t$").set_save_config({.save_interval = 10}).set_reduction_config({.reductions = {"min"}});
-  hook->get_collection("b").include("^t$").set_save_config({.save_interval = 4}).set_reduction_config({.save_raw_tensor = true});
+  hook->get_collection("a")
+      .include("^t$")
+      .set_save_config({.save_interval = 10})
+      .set_reduction_config({.reductions = {"min"}});
+  hook->get_collection("b")
+      .include("^t$")
+      .set_save_config({.save_interval = 4})
+      .set_reduction_config({.save_raw_tensor = true});
   for (int i = 0; i <= 20; ++i) {
     hook->next_step();
     hook->save_tensor("t", view(kFour));
@@ -346,7 +360,9 @@ TEST_F(HookTest, a_failing_store_ends_saving_but_not_training) {
 
 TEST_F(HookTest, errors_are_let_out_when_asked_for) {
   auto failing = std::make_shared<TamperedStore>(store);
-  failing->before_append = [](std::string_view key) { throw StoreError(std::string(key), false, "no"); };
+  failing->before_append = [](std::string_view key) {
+    throw StoreError(std::string(key), false, "no");
+  };
   options.on_error = OnError::Throw;
   Hook hook(options, failing);
   hook.next_step();
@@ -370,7 +386,8 @@ TEST_F(HookTest, a_view_that_cannot_be_saved_is_reported_once_and_left_out) {
 TEST_F(HookTest, names_that_cannot_be_are_refused) {
   auto hook = make_hook();
   hook->next_step();
-  for (const std::string& name : {std::string(), std::string("cupel/note"), std::string(5000, 'x'), std::string("\xff")}) {
+  for (const std::string& name :
+       {std::string(), std::string("cupel/note"), std::string(5000, 'x'), std::string("\xff")}) {
     hook->save_scalar(name, 1);
   }
   hook->save_scalar("fine \xc3\xa9\n\"", 1);
@@ -532,7 +549,8 @@ TEST_F(HookTest, several_threads_save_at_once) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < kTensors; ++i) {
           const std::string name = std::to_string(t) + "." + std::to_string(i) + ".weight";
-          hook->save_tensor(name, view(ramp(i == 0 ? 40000 : 3000, static_cast<float>(step + t + i))));
+          hook->save_tensor(name,
+                            view(ramp(i == 0 ? 40000 : 3000, static_cast<float>(step + t + i))));
         }
       });
     }
@@ -542,7 +560,9 @@ TEST_F(HookTest, several_threads_save_at_once) {
   for (int t = 0; t < kThreads; ++t) {
     for (int i = 0; i < kTensors; ++i) {
       const std::string name = std::to_string(t) + "." + std::to_string(i) + ".weight";
-      EXPECT_EQ(floats(trial->tensor(name).value(4)), ramp(i == 0 ? 40000 : 3000, static_cast<float>(4 + t + i))) << name;
+      EXPECT_EQ(floats(trial->tensor(name).value(4)),
+                ramp(i == 0 ? 40000 : 3000, static_cast<float>(4 + t + i)))
+          << name;
     }
   }
 }

@@ -11,13 +11,15 @@
 namespace cupel {
 namespace {
 
-// Copied values that gather before the thread is woken for them: waking costs more than a small value.
+// Copied values that gather before the thread is woken for them: waking costs more than a small
+// value.
 constexpr std::size_t kWorthWaking = 32;
 
 constexpr ReductionSet beyond_one_pass(ReductionSet wanted) {
   ReductionSet rest;
   wanted.for_each([&](Reduction reduction) {
-    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median) rest.add(reduction);
+    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median)
+      rest.add(reduction);
   });
   return rest;
 }
@@ -26,7 +28,8 @@ constexpr ReductionSet beyond_one_pass(ReductionSet wanted) {
 void take_statistics(Record& value, const Statistics& statistics) {
   if (is_floating(value.dtype)) value.counts = statistics.counts;
   value.wanted.for_each([&](Reduction reduction) {
-    if (!beyond_one_pass(value.wanted).contains(reduction)) value.reductions.put(reduction, statistics.get(reduction));
+    if (!beyond_one_pass(value.wanted).contains(reduction))
+      value.reductions.put(reduction, statistics.get(reduction));
   });
 }
 
@@ -36,7 +39,8 @@ std::vector<const Record*> rows_of(const Step& step, const NamedTensor*& replace
   rows.reserve(step.records.size());
   for (const Record& record : step.records) rows.push_back(&record);
   const auto name = [](const Record* record) -> const std::string& { return record->tensor->name; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Record* a, const Record* b) { return name(a) < name(b); });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Record* a, const Record* b) { return name(a) < name(b); });
   std::vector<const Record*> unique;
   unique.reserve(rows.size());
   for (const Record* row : rows) {
@@ -52,12 +56,8 @@ std::vector<const Record*> rows_of(const Step& step, const NamedTensor*& replace
 
 }  // namespace
 
-BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, std::string collections_key, ChunkPool& pool)
-    : store_(store),
-      collections_key_(std::move(collections_key)),
-      pool_(pool),
-      segments_(store, std::move(policy)),
-      thread_([this] { run(); }) {}
+BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool)
+    : store_(store), pool_(pool), segments_(store, std::move(policy)), thread_([this] { run(); }) {}
 
 BackgroundWriter::~BackgroundWriter() {
   const std::lock_guard lock(mutex_);
@@ -144,7 +144,8 @@ void BackgroundWriter::seal_if_due() {
 void BackgroundWriter::do_task(ValueCopied& task) {
   if (failed()) return;
   Record& value = *task.value;
-  const std::size_t length = value.inline_length ? *value.inline_length : static_cast<std::size_t>(value.location->length);
+  const std::size_t length =
+      value.inline_length ? *value.inline_length : static_cast<std::size_t>(value.location->length);
   const std::byte* bytes = value.inline_length ? value.inline_bytes.data() : value.bytes;
   if (value.location) value.location->crc32c = crc32c({bytes, length});
   if (value.dtype == DType::Utf8 || (!is_floating(value.dtype) && value.wanted.empty())) return;
@@ -168,7 +169,9 @@ void BackgroundWriter::write_chunk(const ChunkFull& task) {
     Chunk* chunk;
     ~GiveBack() { pool.give_back(chunk); }
   } give_back{pool_, task.chunk};
-  if (!failed()) segments_.write_values(task.step, task.chunk->values, {task.chunk->memory.data(), task.chunk->used});
+  if (!failed())
+    segments_.write_values(task.step, task.chunk->values,
+                           {task.chunk->memory.data(), task.chunk->used});
 }
 
 void BackgroundWriter::do_task(StreamBegin& task) {
@@ -186,7 +189,8 @@ void BackgroundWriter::do_task(StreamPiece& task) {
   if (failed()) return;
   const std::span<const std::byte> piece(task.chunk->memory.data(), task.chunk->used);
   stream_->crc = crc32c(piece, stream_->crc);
-  if (stream_->statistics) stream_->statistics->add(piece.data(), piece.size() / element_size(stream_->value->dtype));
+  if (stream_->statistics)
+    stream_->statistics->add(piece.data(), piece.size() / element_size(stream_->value->dtype));
   segments_.stream(piece);
 }
 
@@ -212,7 +216,11 @@ void BackgroundWriter::do_task(CommitStep& task) {
     log(LogLevel::Warning, "saved more than once in step " + std::to_string(step.header.step) +
                                ", the last value stays (said once): " + replaced->name);
   }
-  if (task.collections_file) store_.put(collections_key_, *task.collections_file, Durability::Durable);
+  if (task.collections_file) {
+    const SegmentPolicy& policy = segments_.policy();
+    store_.put(policy.collections_key, *task.collections_file,
+               policy.sync == Sync::Step ? Durability::Durable : Durability::Cached);
+  }
   segments_.commit(step, rows);
   const std::lock_guard lock(mutex_);
   committed_step_.store(step.header.step, std::memory_order_release);
@@ -221,7 +229,9 @@ void BackgroundWriter::do_task(CommitStep& task) {
   for (const Record* row : rows) {
     if (is_reserved_tensor(row->tensor->name)) continue;
     ++progress_.rows;
-    progress_.value_bytes += row->inline_length ? *row->inline_length : row->location ? row->location->length : 0;
+    progress_.value_bytes += row->inline_length ? *row->inline_length
+                             : row->location    ? row->location->length
+                                                : 0;
   }
 }
 

@@ -44,7 +44,8 @@ struct CommitStep {
   std::optional<std::vector<std::byte>> collections_file;  // to be put before the step exists
 };
 struct SealNow {};
-using Task = std::variant<ValueCopied, ChunkFull, StreamBegin, StreamPiece, StreamEnd, CommitStep, SealNow>;
+using Task =
+    std::variant<ValueCopied, ChunkFull, StreamBegin, StreamPiece, StreamEnd, CommitStep, SealNow>;
 
 // How far the background writer has come; read from any thread.
 struct WriterProgress {
@@ -56,11 +57,12 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
-// The one thread that computes checksums and statistics of saved values, writes them, commits steps and seals
-// segments. Chunks go back to the pool also after an error, so that whoever waits for one goes on.
+// The one thread that computes checksums and statistics of saved values, writes them, commits steps
+// and seals segments. Chunks go back to the pool also after an error, so that whoever waits for one
+// goes on.
 class BackgroundWriter {
  public:
-  BackgroundWriter(Store& store, SegmentPolicy policy, std::string collections_key, ChunkPool& pool);
+  BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool);
   ~BackgroundWriter();  // finishes what was handed over, without sealing
 
   // Tasks that can wait for company do not wake the thread.
@@ -71,7 +73,9 @@ class BackgroundWriter {
   bool wait_for_commits(std::uint64_t commits, std::chrono::milliseconds at_most);
   void wait_until_idle();
 
-  std::int64_t committed_step() const noexcept { return committed_step_.load(std::memory_order_acquire); }
+  std::int64_t committed_step() const noexcept {
+    return committed_step_.load(std::memory_order_acquire);
+  }
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
 
@@ -90,7 +94,6 @@ class BackgroundWriter {
   void seal_if_due();
 
   Store& store_;
-  std::string collections_key_;
   ChunkPool& pool_;
   SegmentWriter segments_;  // the thread's own, as the stream's state
 
@@ -101,7 +104,8 @@ class BackgroundWriter {
   };
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
-  std::vector<ChunkFull> behind_stream_;  // batches that must not come between a streamed value's pieces
+  std::vector<ChunkFull>
+      behind_stream_;  // batches that must not come between a streamed value's pieces
 
   mutable std::mutex mutex_;
   std::condition_variable work_;

@@ -11,19 +11,32 @@ namespace {
 
 constexpr std::size_t kChunksWanted = 16;
 constexpr std::size_t kSmallestChunk = 64U << 10U;
+constexpr std::size_t kPrefaultStep = 64U << 10U;
 
 }  // namespace
 
 PrefaultedMemory::PrefaultedMemory(std::size_t size) : size_(size) {
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   data_ = static_cast<std::byte*>(memory);
 }
 
 PrefaultedMemory::~PrefaultedMemory() { ::munmap(data_, size_); }
 
+void PrefaultedMemory::prefault(std::size_t bytes) noexcept {
+  if (bytes <= prefaulted_) return;
+  const std::size_t end =
+      std::min(size_, (bytes + kPrefaultStep - 1) / kPrefaultStep * kPrefaultStep);
+#ifdef MADV_POPULATE_WRITE
+  // Where the kernel does not know it, the pages come one by one when they are written to.
+  static_cast<void>(::madvise(data_ + prefaulted_, end - prefaulted_, MADV_POPULATE_WRITE));
+#endif
+  prefaulted_ = end;
+}
+
 ChunkPool::ChunkPool(std::size_t bytes, std::size_t largest_chunk)
-    : chunk_bytes_(std::clamp(std::bit_floor(bytes / kChunksWanted), kSmallestChunk, largest_chunk)),
+    : chunk_bytes_(
+          std::clamp(std::bit_floor(bytes / kChunksWanted), kSmallestChunk, largest_chunk)),
       most_(std::max(bytes / chunk_bytes_, kLeast)) {}
 
 Chunk* ChunkPool::take(For purpose) {

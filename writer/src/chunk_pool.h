@@ -10,7 +10,8 @@
 
 namespace cupel {
 
-// Page-aligned memory whose pages are there before anybody writes to them.
+// Page-aligned memory whose pages are made before anybody writes to them, many at once, and only as
+// far as they are needed: small steps cost few pages.
 class PrefaultedMemory {
  public:
   explicit PrefaultedMemory(std::size_t size);  // throws std::bad_alloc
@@ -18,15 +19,19 @@ class PrefaultedMemory {
   PrefaultedMemory(const PrefaultedMemory&) = delete;
   PrefaultedMemory& operator=(const PrefaultedMemory&) = delete;
   std::byte* data() const noexcept { return data_; }
+  // Makes the pages of the first `bytes` bytes. One thread at a time.
+  void prefault(std::size_t bytes) noexcept;
 
  private:
   std::byte* data_;
   std::size_t size_;
+  std::size_t prefaulted_ = 0;
 };
 
 struct Record;
 
-// Values on their way to the events file, one after another. Belongs to whoever took it from the pool.
+// Values on their way to the events file, one after another. Belongs to whoever took it from the
+// pool.
 struct Chunk {
   explicit Chunk(std::size_t size) : memory(size) {}
   PrefaultedMemory memory;
@@ -43,8 +48,8 @@ class ChunkPool {
   ChunkPool(std::size_t bytes, std::size_t largest_chunk);
 
   enum class For { Values, Stream };
-  // An empty chunk; waits while all are in use. The last kForStreams are kept for streamed values, whose
-  // writing must go on when everything else waits for it.
+  // An empty chunk; waits while all are in use. The last kForStreams are kept for streamed values,
+  // whose writing must go on when everything else waits for it.
   Chunk* take(For purpose);
   void give_back(Chunk* chunk);
 

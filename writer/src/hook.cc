@@ -47,8 +47,10 @@ void check_options(const HookOptions& options) {
   check_worker_name(options.worker);
   demand(options.include_workers == "one" || options.include_workers == "all",
          "include_workers is \"one\" or \"all\": \"" + options.include_workers + '"');
-  demand(options.num_workers >= 1, "num_workers is at least 1: " + std::to_string(options.num_workers));
-  demand(options.buffer_bytes >= kLeastBufferBytes, "buffer_bytes is at least 1 MiB: " + std::to_string(options.buffer_bytes));
+  demand(options.num_workers >= 1,
+         "num_workers is at least 1: " + std::to_string(options.num_workers));
+  demand(options.buffer_bytes >= kLeastBufferBytes,
+         "buffer_bytes is at least 1 MiB: " + std::to_string(options.buffer_bytes));
   demand(options.segment_bytes >= 1, "segment_bytes is at least 1");
   demand(options.segment_age.count() >= 1, "segment_age is at least 1 ms");
   demand(options.commit_timeout.count() >= 0, "commit_timeout is not negative");
@@ -58,12 +60,14 @@ void check_options(const HookOptions& options) {
 }  // namespace
 
 struct Hook::State {
-  State(HookOptions hook_options, std::shared_ptr<Store> into) : options(std::move(hook_options)), store(std::move(into)) {
+  State(HookOptions hook_options, std::shared_ptr<Store> into)
+      : options(std::move(hook_options)), store(std::move(into)) {
     check_options(options);
     collections = initial_collections(options);
     never = group_of({});
     if (options.export_tensorboard || !options.tensorboard_dir.empty()) {
-      log(LogLevel::Warning, "export_tensorboard is kept, but this version does not export to TensorBoard");
+      log(LogLevel::Warning,
+          "export_tensorboard is kept, but this version does not export to TensorBoard");
     }
     // Of several workers only the chief writes, unless all are asked for.
     writes = !options.dry_run && (options.include_workers == "all" || options.worker == kChief);
@@ -118,8 +122,9 @@ struct Hook::State {
   // Puts a tensor into the group of the collections that contain it. The mutex is held.
   void place(NamedTensor& named) {
     const auto* tags = named.tags.load(std::memory_order_relaxed);
-    named.group.store(plan ? group_of(plan->membership(named.name, tags == nullptr ? no_tags : *tags)) : never,
-                      std::memory_order_relaxed);
+    named.group.store(
+        plan ? group_of(plan->membership(named.name, tags == nullptr ? no_tags : *tags)) : never,
+        std::memory_order_relaxed);
   }
 
   Group* group_of(const Membership& members) {
@@ -133,7 +138,8 @@ struct Hook::State {
   }
 
   void refresh(Group& group) const {
-    const bool due = plan && step_mode == mode && !disabled && !closed && (writes || options.dry_run);
+    const bool due =
+        plan && step_mode == mode && !disabled && !closed && (writes || options.dry_run);
     group.now = due ? plan->decide(group.members, mode, mode_step(mode)) : SaveDecision{};
     group.due.store(group.now.any(), std::memory_order_relaxed);
   }
@@ -143,7 +149,9 @@ struct Hook::State {
     for (auto& [members, group] : groups) refresh(*group);
   }
 
-  std::int64_t mode_step(Mode of) const { return of == Mode::Global ? global_step : mode_steps[static_cast<std::size_t>(of)]; }
+  std::int64_t mode_step(Mode of) const {
+    return of == Mode::Global ? global_step : mode_steps[static_cast<std::size_t>(of)];
+  }
 
   void join(NamedTensor& named, const CollectionNames& names) {
     const auto* known = named.tags.load(std::memory_order_acquire);
@@ -158,7 +166,8 @@ struct Hook::State {
     for (const std::string_view name : names.names()) {
       if (is_known(name)) continue;
       joined->emplace_back(name);
-      collections.try_emplace(std::string(name), std::string(name)).first->second.add_tensor_name(named.name);
+      collections.try_emplace(std::string(name), std::string(name))
+          .first->second.add_tensor_name(named.name);
       collections_changed = true;
     }
     named.tags.store(joined.get(), std::memory_order_release);
@@ -234,14 +243,17 @@ void Hook::State::prepare() {
   }
   if (!writes) return;
   write_collections();
-  SegmentPolicy policy{files->run(),         files->worker(),     files->attempt(), plan->columns(),
-                       options.segment_bytes, options.segment_age, options.sync};
-  writer.emplace(*store, std::move(policy), files->collections_key(), *pool);
+  SegmentPolicy policy{
+      files->run(),    files->worker(),       files->attempt(),    files->collections_key(),
+      plan->columns(), options.segment_bytes, options.segment_age, options.sync};
+  writer.emplace(*store, std::move(policy), *pool);
   recorder.emplace(*writer, *pool);
 }
 
 void Hook::State::write_collections() {
-  store->put(files->collections_key(), files->collections_file(collections));
+  // The seal makes it durable, off the training thread.
+  store->put(files->collections_key(), files->collections_file(collections),
+             options.sync == Sync::Step ? Durability::Durable : Durability::Cached);
   collections_changed = false;
 }
 
@@ -249,7 +261,8 @@ void Hook::State::begin_step() {
   step_mode = mode;
   if (recorder) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    recorder->begin({global_step, mode, mode_step(mode), std::chrono::duration_cast<std::chrono::microseconds>(now).count()});
+    recorder->begin({global_step, mode, mode_step(mode),
+                     std::chrono::duration_cast<std::chrono::microseconds>(now).count()});
   }
   refresh_groups();
   for (const auto& [scalar, value] : std::exchange(early_scalars, {})) {
@@ -258,10 +271,12 @@ void Hook::State::begin_step() {
 }
 
 void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDecision& what) {
-  if (const char* defect = value_defect(view)) return complain(&named, std::string("cannot save ") + named.name + ": " + defect);
+  if (const char* defect = value_defect(view))
+    return complain(&named, std::string("cannot save ") + named.name + ": " + defect);
   named.saved.store(true, std::memory_order_relaxed);
   if (options.dry_run) {
-    log(LogLevel::Debug, "dry run: step " + std::to_string(global_step) + " would save " + named.name);
+    log(LogLevel::Debug,
+        "dry run: step " + std::to_string(global_step) + " would save " + named.name);
   } else if (recorder) {
     recorder->save(named, view, what);
   }
@@ -313,7 +328,8 @@ void Hook::State::list_saved_tensors() {
   for (const NamedTensor& named : tensors.tensors()) {
     if (!named.saved || is_reserved_tensor(named.name)) continue;
     for (auto& [name, collection] : collections) {
-      if (!collection.tensor_names().contains(named.name) && collection.include_regex().matches(named.name)) {
+      if (!collection.tensor_names().contains(named.name) &&
+          collection.include_regex().matches(named.name)) {
         collection.add_tensor_name(named.name);
         collections_changed = true;
       }
@@ -394,7 +410,9 @@ void Hook::next_step() {
 
 std::int64_t Hook::step() const noexcept { return state_->global_step; }
 
-std::int64_t Hook::mode_step(Mode mode) const noexcept { return is_valid(mode) ? state_->mode_step(mode) : -1; }
+std::int64_t Hook::mode_step(Mode mode) const noexcept {
+  return is_valid(mode) ? state_->mode_step(mode) : -1;
+}
 
 TensorHandle Hook::handle(std::string_view name, const CollectionNames& collections) {
   State& s = *state_;
@@ -415,7 +433,8 @@ bool Hook::wants(std::string_view name) {
   return named != nullptr ? is_due(named) : wants(handle(name));
 }
 
-void Hook::save_tensor(std::string_view name, const TensorView& view, const CollectionNames& collections) {
+void Hook::save_tensor(std::string_view name, const TensorView& view,
+                       const CollectionNames& collections) {
   NamedTensor* named = state_->tensors.find(name);
   if (named == nullptr || !collections.empty()) {
     named = static_cast<NamedTensor*>(handle(name, collections).entry_);
@@ -450,9 +469,13 @@ void Hook::save_scalar(std::string_view name, double value, const CollectionName
   s.record_time(begin);
 }
 
-std::int64_t Hook::committed_step() const noexcept { return state_->writer ? state_->writer->committed_step() : -1; }
+std::int64_t Hook::committed_step() const noexcept {
+  return state_->writer ? state_->writer->committed_step() : -1;
+}
 
-bool Hook::stop_requested() const noexcept { return state_->stop_seen.load(std::memory_order_relaxed); }
+bool Hook::stop_requested() const noexcept {
+  return state_->stop_seen.load(std::memory_order_relaxed);
+}
 
 HookReport Hook::close() {
   State& s = *state_;
@@ -487,7 +510,8 @@ HookReport Hook::close() {
   }
   std::sort(report.never_saved.begin(), report.never_saved.end());
   if (s.disabled && s.writes) {
-    s.problems.push_back("the run is left without its end marker; what was committed stays readable");
+    s.problems.push_back(
+        "the run is left without its end marker; what was committed stays readable");
   }
   report.problems = s.problems;
   report.disabled = s.disabled;

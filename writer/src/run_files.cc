@@ -47,12 +47,15 @@ std::string expand_out_dir(const std::string& out_dir) {
 }
 
 RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions& options)
-    : store_(store), worker_(options.worker), num_workers_(options.include_workers == "all" ? options.num_workers : 1) {
+    : store_(store),
+      worker_(options.worker),
+      num_workers_(options.include_workers == "all" ? options.num_workers : 1) {
   check_worker_name(worker_);
   if (!directory.empty()) {
     lock_ = DirectoryLock::try_acquire(directory, ".lock-" + worker_);
     if (lock_ == nullptr) {
-      throw UsageError("another process is writing this run as the same worker: " + directory + ", " + worker_);
+      throw UsageError("another process is writing this run as the same worker: " + directory +
+                       ", " + worker_);
     }
   }
   settle_existing_run(options.existing);
@@ -61,8 +64,10 @@ RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions
 void RunFiles::settle_existing_run(Existing existing) {
   const bool finished = store_.stat(kEndMarker).has_value();
   if (finished && existing == Existing::Refuse) {
-    throw UsageError("out_dir already holds a finished run; choose another, or set existing to Replace or Continue: " +
-                     store_.location());
+    throw UsageError(
+        "out_dir already holds a finished run; choose another, or set existing to Replace or "
+        "Continue: " +
+        store_.location());
   }
   // Of an unfinished run of several workers the others may be alive.
   if (existing == Existing::Replace && (finished || num_workers_ == 1)) {
@@ -86,7 +91,8 @@ void RunFiles::settle_existing_run(Existing existing) {
 
 // The index goes first: without it nothing else of the run exists for a reader.
 void RunFiles::remove_run() {
-  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix, kEndedPrefix, kCollectionsPrefix}) {
+  for (const std::string_view prefix :
+       {kIndexPrefix, kEventsPrefix, kEndedPrefix, kCollectionsPrefix}) {
     for (const ObjectInfo& object : store_.list(prefix)) store_.remove(object.key);
   }
   store_.remove(kEndMarker);
@@ -100,10 +106,10 @@ std::vector<std::byte> RunFiles::collections_file(const Collections& collections
 
 void RunFiles::write_end() {
   if (num_workers_ > 1) {
-    store_.put(ended_key(worker_), {});
+    store_.put(ended_key(worker_), {}, Durability::Cached);
     if (static_cast<std::int64_t>(store_.list(kEndedPrefix).size()) < num_workers_) return;
   }
-  store_.put(kEndMarker, {});
+  store_.put(kEndMarker, {}, Durability::Cached);
 }
 
 }  // namespace cupel

@@ -18,8 +18,8 @@ std::string expand_out_dir(const std::string& out_dir);
 
 // What one worker writes of a run beside its segments: who it is, that it runs, that it has ended.
 //
-// Made before anything is written: takes the worker's lock, decides about a run that is already there, and
-// counts the attempt.
+// Made before anything is written: takes the worker's lock, decides about a run that is already
+// there, and counts the attempt.
 class RunFiles {
  public:
   // `directory` is the local directory of the store, "" if it has none (then there is no lock).
@@ -32,7 +32,8 @@ class RunFiles {
   std::string collections_key() const;
   std::vector<std::byte> collections_file(const Collections& collections) const;
 
-  // Says that this worker has ended; the last of all workers says that training has.
+  // Says that this worker has ended; the last of all workers says that training has. A power loss
+  // may take that back, and then the run has not ended.
   void write_end();
 
   bool stop_requested() const { return store_.stat(kStopKey).has_value(); }

@@ -14,7 +14,8 @@ constexpr const char* kAll = "all";
 constexpr const char* kDefault = "default";
 
 std::set<std::string, std::less<>> included_names(const HookOptions& options) {
-  std::set<std::string, std::less<>> names(options.include_collections.begin(), options.include_collections.end());
+  std::set<std::string, std::less<>> names(options.include_collections.begin(),
+                                           options.include_collections.end());
   const auto& always = default_saved_collections(options.profile);
   names.insert(always.begin(), always.end());
   if (!options.include_regex.empty()) names.insert(kDefault);
@@ -24,7 +25,8 @@ std::set<std::string, std::less<>> included_names(const HookOptions& options) {
 
 SaveConfig hook_save_config(const HookOptions& options) {
   SaveConfig config = options.save_config;
-  if (options.profile == Profile::XGBoost && config == SaveConfig{}) config.save_interval = kXGBoostInterval;
+  if (options.profile == Profile::XGBoost && config == SaveConfig{})
+    config.save_interval = kXGBoostInterval;
   return config;
 }
 
@@ -37,7 +39,9 @@ SaveDecision decision(const std::optional<ReductionConfig>& config) {
 
 Collections initial_collections(const HookOptions& options) {
   Collections collections = builtin_collections(options.profile);
-  const auto get = [&](const char* name) -> Collection& { return collections.try_emplace(name, name).first->second; };
+  const auto get = [&](const char* name) -> Collection& {
+    return collections.try_emplace(name, name).first->second;
+  };
   get(kDefault).include(options.include_regex);
   if (options.save_all) get(kAll).include(".*");
   return collections;
@@ -49,20 +53,25 @@ SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
   const SaveConfig hook_config = hook_save_config(options);
   const SaveDecision hook_decision = decision(options.reduction_config);
   for (const auto& [name, collection] : collections) {
-    if (!builtin.contains(name) && collection.include_regex().empty() && collection.tensor_names().empty()) {
+    if (!builtin.contains(name) && collection.include_regex().empty() &&
+        collection.tensor_names().empty()) {
       throw InvalidCollectionConfiguration(name);
     }
     if (!included.contains(kAll) && !included.contains(name)) continue;
-    Saved saved{collection, collection.save_config() ? collection.save_config()->resolved(hook_config) : hook_config,
-                collection.reduction_config() ? decision(collection.reduction_config()) : hook_decision,
-                is_training_only_collection(name)};
+    Saved saved{
+        collection,
+        collection.save_config() ? collection.save_config()->resolved(hook_config) : hook_config,
+        collection.reduction_config() ? decision(collection.reduction_config()) : hook_decision,
+        is_training_only_collection(name)};
     if (is_scalar_collection(name)) saved.what = {.raw = true, .shape = false, .reductions = {}};
     columns_ |= saved.what.reductions;
     saved_.push_back(std::move(saved));
   }
   for (const std::string& name : included) {
     if (!collections.contains(name)) {
-      log(LogLevel::Warning, "collection \"" + name + "\" is to be saved but was never configured; nothing is saved for it");
+      log(LogLevel::Warning,
+          "collection \"" + name +
+              "\" is to be saved but was never configured; nothing is saved for it");
     }
   }
 }
@@ -77,7 +86,8 @@ Membership SavePlan::membership(std::string_view tensor, std::span<const std::st
   return members;
 }
 
-SaveDecision SavePlan::decide(std::span<const std::uint16_t> members, Mode mode, std::int64_t mode_step) const {
+SaveDecision SavePlan::decide(std::span<const std::uint16_t> members, Mode mode,
+                              std::int64_t mode_step) const {
   SaveDecision result;
   for (const std::uint16_t member : members) {
     const Saved& saved = saved_[member];

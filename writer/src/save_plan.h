@@ -24,17 +24,20 @@ struct SaveDecision {
 // Numbers of saved collections, sorted: what decides about a tensor.
 using Membership = std::vector<std::uint16_t>;
 
-// The collections as they were when the first step began: which are saved, when, and how. Immutable.
+// The collections as they were when the first step began: which are saved, when, and how.
+// Immutable.
 class SavePlan {
  public:
-  // Throws InvalidCollectionConfiguration for a collection of the user's without patterns and names.
+  // Throws InvalidCollectionConfiguration for a collection of the user's without patterns and
+  // names.
   SavePlan(const Collections& collections, const HookOptions& options);
 
   // Which saved collections contain the tensor, by name, by pattern, or because `tags` name them.
   Membership membership(std::string_view tensor, std::span<const std::string> tags) const;
 
   // The union of what the member collections that are active at the step want.
-  SaveDecision decide(std::span<const std::uint16_t> members, Mode mode, std::int64_t mode_step) const;
+  SaveDecision decide(std::span<const std::uint16_t> members, Mode mode,
+                      std::int64_t mode_step) const;
 
   // Every reduction that may ever be asked for: the columns of the index.
   ReductionSet columns() const noexcept { return columns_; }

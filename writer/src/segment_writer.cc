@@ -23,12 +23,14 @@ void SegmentWriter::append_events(std::span<const std::span<const std::byte>> pi
   for (const auto& piece : pieces) open_->events_size += piece.size();
 }
 
-void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> values, std::span<const std::byte> data) {
+void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> values,
+                                 std::span<const std::byte> data) {
   Open& segment = open(step);
   inside_step_ = true;
   std::vector<EventsValue> described;
   described.reserve(values.size());
-  for (const Record* value : values) described.push_back({value->tensor->name, value->location->length});
+  for (const Record* value : values)
+    described.push_back({value->tensor->name, value->location->length});
   const EventsWriter::Batch batch = segment.events.begin_batch(step, described);
   std::uint64_t offset = batch.data_offset;
   for (Record* value : values) {
@@ -86,13 +88,16 @@ void SegmentWriter::seal() {
     append_events(std::array{std::span(footer)});
     if (durable) store_.sync(open_->name.events_key());
   }
-  store_.put(open_->name.index_key(), open_->index.seal(), durable ? Durability::Durable : Durability::Cached);
+  if (durable) store_.sync(policy_.collections_key);
+  store_.put(open_->name.index_key(), open_->index.seal(),
+             durable ? Durability::Durable : Durability::Cached);
   open_.reset();
 }
 
 bool SegmentWriter::due_for_sealing(Clock::time_point now) const {
   if (!open_ || open_->index_size == 0 || inside_step_) return false;
-  return open_->index_size + open_->events_size >= policy_.segment_bytes || now - open_->since >= policy_.segment_age;
+  return open_->index_size + open_->events_size >= policy_.segment_bytes ||
+         now - open_->since >= policy_.segment_age;
 }
 
 std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() const {

@@ -23,23 +23,27 @@ struct SegmentPolicy {
   std::string run;
   std::string worker;
   std::int32_t attempt = 0;
+  std::string collections_key;  // of the file without which segments cannot be read
   ReductionSet columns;
   std::uint64_t segment_bytes = 0;
   std::chrono::milliseconds segment_age{};
   Sync sync = Sync::Seal;
 };
 
-// Writes the segments of one worker one after another: values, then the index entry that makes their step
-// exist, then, between steps, the seal. A new segment begins with the first value or step behind a seal.
-// One thread. StoreError from any call leaves the committed steps as they are; nothing may be called after it.
+// Writes the segments of one worker one after another: values, then the index entry that makes
+// their step exist, then, between steps, the seal. A new segment begins with the first value or
+// step behind a seal. One thread. StoreError from any call leaves the committed steps as they are;
+// nothing may be called after it.
 class SegmentWriter {
  public:
   using Clock = std::chrono::steady_clock;
 
   SegmentWriter(Store& store, SegmentPolicy policy) : store_(store), policy_(std::move(policy)) {}
 
-  // Writes values that lie one after another in `data` as one batch of the step, and notes where they are.
-  void write_values(std::int64_t step, std::span<Record* const> values, std::span<const std::byte> data);
+  // Writes values that lie one after another in `data` as one batch of the step, and notes where
+  // they are.
+  void write_values(std::int64_t step, std::span<Record* const> values,
+                    std::span<const std::byte> data);
 
   // The same for one value that comes in pieces.
   void begin_stream(std::int64_t step, Record& value);
@@ -49,7 +53,10 @@ class SegmentWriter {
   // Makes the step exist. The records are sorted by name, without duplicates, and not empty.
   void commit(const Step& step, std::span<const Record* const> records);
 
-  // Seals the open segment, if any. Between steps only.
+  const SegmentPolicy& policy() const noexcept { return policy_; }
+
+  // Seals the open segment, if any, and makes it durable with all that its readers need. Between
+  // steps only.
   void seal();
 
   bool due_for_sealing(Clock::time_point now) const;

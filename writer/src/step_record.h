@@ -17,7 +17,8 @@
 
 namespace cupel {
 
-// One save of one tensor. The training thread fills in what it knows; the background writer the rest.
+// One save of one tensor. The training thread fills in what it knows; the background writer the
+// rest.
 struct Record {
   const NamedTensor* tensor = nullptr;
   DType dtype = DType::F32;
@@ -35,7 +36,9 @@ struct Record {
   const std::byte* bytes = nullptr;
   std::optional<ValueLocation> location;  // the length is known from the start
 
-  std::span<const std::byte> inline_value() const noexcept { return {inline_bytes.data(), *inline_length}; }
+  std::span<const std::byte> inline_value() const noexcept {
+    return {inline_bytes.data(), *inline_length};
+  }
 };
 
 // A step that is being saved: what goes into its index batch.

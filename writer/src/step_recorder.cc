@@ -14,7 +14,8 @@ namespace {
 ReductionSet whole_value_only(ReductionSet wanted) {
   ReductionSet rest;
   wanted.for_each([&](Reduction reduction) {
-    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median) rest.add(reduction);
+    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median)
+      rest.add(reduction);
   });
   return rest;
 }
@@ -26,7 +27,8 @@ void StepRecorder::begin(const StepHeader& header) {
   step_->header = header;
 }
 
-Record& StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what) {
+Record& StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view,
+                                 const SaveDecision& what) {
   const std::lock_guard lock(mutex_);
   Record& record = step_->records.emplace_back();
   record.tensor = &tensor;
@@ -37,7 +39,8 @@ Record& StepRecorder::new_record(const NamedTensor& tensor, const TensorView& vi
   return record;
 }
 
-void StepRecorder::save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what) {
+void StepRecorder::save(const NamedTensor& tensor, const TensorView& view,
+                        const SaveDecision& what) {
   Record& record = new_record(tensor, view, what);
   const ReductionSet reductions = view.dtype() == DType::Utf8 ? ReductionSet{} : what.reductions;
   if (!what.raw) {
@@ -76,6 +79,7 @@ void StepRecorder::save_in_chunk(Record& record, const TensorView& view) {
     chunk = chunk_;
     record.bytes = chunk->memory.data() + chunk->used;
     chunk->used += length;
+    chunk->memory.prefault(chunk->used);
     chunk->values.push_back(&record);
     ++chunk->being_copied;
   }
@@ -108,6 +112,7 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
   for (std::size_t begin = 0; begin < length;) {
     Chunk* chunk = pool_.take(ChunkPool::For::Stream);
     chunk->used = std::min(pool_.chunk_bytes(), length - begin);
+    chunk->memory.prefault(chunk->used);
     std::memcpy(chunk->memory.data(), bytes + begin, chunk->used);
     begin += chunk->used;
     writer_.hand_over(StreamPiece{chunk});

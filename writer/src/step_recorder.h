@@ -14,8 +14,9 @@
 
 namespace cupel {
 
-// Takes what is saved at one step from the training threads, which it lets go as soon as the bytes are copied,
-// and hands it to the background writer. save() may be called from several threads, the rest may not.
+// Takes what is saved at one step from the training threads, which it lets go as soon as the bytes
+// are copied, and hands it to the background writer. save() may be called from several threads, the
+// rest may not.
 class StepRecorder {
  public:
   StepRecorder(BackgroundWriter& writer, ChunkPool& pool) : writer_(writer), pool_(pool) {}
@@ -39,7 +40,7 @@ class StepRecorder {
 
   BackgroundWriter& writer_;
   ChunkPool& pool_;
-  std::mutex mutex_;        // step, chunk
+  std::mutex mutex_;         // step, chunk
   std::mutex stream_mutex_;  // one streamed value at a time
   std::unique_ptr<Step> step_;
   Chunk* chunk_ = nullptr;

@@ -38,7 +38,8 @@ void TensorTable::publish(NamedTensor& tensor) {
     return;
   }
   generations_.push_back(std::make_unique<Slots>(2 * (table->mask + 1)));
-  for (NamedTensor& known : tensors_) insert(*generations_.back(), known);  // `tensor` is among them
+  for (NamedTensor& known : tensors_)
+    insert(*generations_.back(), known);  // `tensor` is among them
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 

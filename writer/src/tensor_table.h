@@ -13,11 +13,13 @@
 
 namespace cupel {
 
-// What a hook knows of one tensor name. Address and name never change; `tags` is replaced, never altered.
+// What a hook knows of one tensor name. Address and name never change; `tags` is replaced, never
+// altered.
 struct NamedTensor : detail::TensorEntry {
   explicit NamedTensor(std::string tensor_name) : name(std::move(tensor_name)) {}
   const std::string name;
-  std::atomic<const std::vector<std::string>*> tags{nullptr};  // collections named in calls; null: none
+  std::atomic<const std::vector<std::string>*> tags{
+      nullptr};  // collections named in calls; null: none
   std::atomic<bool> saved{false};
   std::atomic<bool> complained{false};  // a defect of it was reported
 };
@@ -45,7 +47,8 @@ class TensorTable {
  private:
   // Open addressing; a slot goes from null to a tensor once.
   struct Slots {
-    explicit Slots(std::size_t size) : mask(size - 1), slots(std::make_unique<std::atomic<NamedTensor*>[]>(size)) {}
+    explicit Slots(std::size_t size)
+        : mask(size - 1), slots(std::make_unique<std::atomic<NamedTensor*>[]>(size)) {}
     std::size_t mask;
     std::unique_ptr<std::atomic<NamedTensor*>[]> slots;
   };

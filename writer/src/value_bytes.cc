@@ -8,13 +8,20 @@
 namespace cupel {
 namespace {
 
-const std::string* strings_of(const TensorView& view) noexcept { return static_cast<const std::string*>(view.data()); }
+const std::string* strings_of(const TensorView& view) noexcept {
+  return static_cast<const std::string*>(view.data());
+}
 
 // Whether `text` is well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xc2 ? 0
+                               : lead < 0xe0 ? 2
+                               : lead < 0xf0 ? 3
+                               : lead < 0xf5 ? 4
+                                             : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (std::size_t k = 1; k < length; ++k) {
       const auto byte = static_cast<unsigned char>(text[i + k]);

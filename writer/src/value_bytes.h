@@ -8,7 +8,8 @@
 
 namespace cupel {
 
-// How a tensor's value is laid out in files: elements in row-major order; of Utf8 n + 1 offsets, then the bytes.
+// How a tensor's value is laid out in files: elements in row-major order; of Utf8 n + 1 offsets,
+// then the bytes.
 
 // Why `view` cannot be saved, as a phrase; null when it can.
 const char* value_defect(const TensorView& view) noexcept;

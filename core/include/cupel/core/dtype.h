@@ -94,6 +94,6 @@ concept TensorElement = detail::dtype_of_type<T>()
 
 /// The DType of a C++ element type.
 template <TensorElement T>
-inline constexpr DType dtype_of = *detail::dtype_of_type<T>();
+inline constexpr DType kDTypeOf = *detail::dtype_of_type<T>();
 
 }  // namespace cupel

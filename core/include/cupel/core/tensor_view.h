@@ -20,7 +20,7 @@ class TensorView {
  public:
   /// Row-major values of a shape: `TensorView(weights.data(), {out, in})`.
   template <TensorElement T>
-  TensorView(const T* data, const Shape& shape) noexcept : data_(data), dtype_(dtype_of<T>) {
+  TensorView(const T* data, const Shape& shape) noexcept : data_(data), dtype_(kDTypeOf<T>) {
     shape_.assign(shape);
   }
 

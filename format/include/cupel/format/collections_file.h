@@ -11,12 +11,14 @@
 
 namespace cupel {
 
-/// What a worker says about a run before its first step: who writes, and what is grouped and saved when.
+/// What a worker says about a run before its first step: who writes, and what is grouped and saved
+/// when.
 ///
-/// On disk it is JSON in the schema that readers of the ported SDK's runs know, with more keys in `_meta`.
+/// On disk it is JSON in the schema that readers of the ported SDK's runs know, with more keys in
+/// `_meta`.
 struct CollectionsFile {
   std::int64_t num_workers = 1;
-  std::string run;         ///< Random hexadecimal text, the same in every file of a run.
+  std::string run;  ///< Random hexadecimal text, the same in every file of a run.
   std::string worker;
   std::int32_t attempt = 0;
   Collections collections;
@@ -24,8 +26,8 @@ struct CollectionsFile {
 
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
 
-/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or that a
-/// newer major version wrote.
+/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or
+/// that a newer major version wrote.
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
 
 }  // namespace cupel

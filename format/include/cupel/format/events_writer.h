@@ -19,8 +19,8 @@ struct EventsValue {
 
 /// Encodes the events file of one segment: all bytes but the values' own, which are never copied.
 ///
-/// One batch is the values of one chunk, one after another. Of a batch the caller writes `before`, then the
-/// values' bytes, then `padding` zero bytes. One thread at a time.
+/// One batch is the values of one chunk, one after another. Of a batch the caller writes `before`,
+/// then the values' bytes, then `padding` zero bytes. One thread at a time.
 class EventsWriter {
  public:
   explicit EventsWriter(SegmentIdentity identity);

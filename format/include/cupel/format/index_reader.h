@@ -19,12 +19,14 @@
 
 namespace cupel {
 
-/// A column of fixed-size values with nulls. A column that the file lacks has no values: every row is null.
+/// A column of fixed-size values with nulls. A column that the file lacks has no values: every row
+/// is null.
 template <class T>
 class NullableColumn {
  public:
   NullableColumn() = default;
-  NullableColumn(const T* values, const std::uint8_t* validity, std::int64_t validity_offset) noexcept
+  NullableColumn(const T* values, const std::uint8_t* validity,
+                 std::int64_t validity_offset) noexcept
       : values_(values), validity_(validity), validity_offset_(validity_offset) {}
   bool present() const noexcept { return values_ != nullptr; }
   bool has(std::size_t row) const noexcept {
@@ -43,7 +45,8 @@ class NullableColumn {
 
 /// The rows of one batch of an index file: whole steps, columns checked against each other.
 ///
-/// Every span and pointer lives as long as `memory`. Rows of a step are adjacent and sorted by name.
+/// Every span and pointer lives as long as `memory`. Rows of a step are adjacent and sorted by
+/// name.
 struct IndexBatch {
   std::shared_ptr<const void> memory;
   std::size_t rows = 0;
@@ -53,7 +56,8 @@ struct IndexBatch {
   std::array<DType, 128> dtype_of_code{};
   std::span<const std::int32_t> tensor_offsets;  ///< rows + 1
   const char* tensor_bytes = nullptr;
-  NullableColumn<std::int32_t> shape_begin, shape_end;  ///< Positions in shape_extents; null: no shape saved.
+  NullableColumn<std::int32_t> shape_begin,
+      shape_end;  ///< Positions in shape_extents; null: no shape saved.
   const std::int64_t* shape_extents = nullptr;
   NullableColumn<std::int64_t> offset, length;
   NullableColumn<std::uint32_t> crc32c;
@@ -63,12 +67,16 @@ struct IndexBatch {
   std::array<NullableColumn<double>, Reduction::kCount> reductions{};
 
   std::string_view tensor(std::size_t row) const noexcept {
-    return {tensor_bytes + tensor_offsets[row], static_cast<std::size_t>(tensor_offsets[row + 1] - tensor_offsets[row])};
+    return {tensor_bytes + tensor_offsets[row],
+            static_cast<std::size_t>(tensor_offsets[row + 1] - tensor_offsets[row])};
   }
   StepHeader header(std::size_t row) const noexcept {
-    return {step[row], mode_of_code[static_cast<std::size_t>(mode_codes[row])], mode_step[row], time_us[row]};
+    return {step[row], mode_of_code[static_cast<std::size_t>(mode_codes[row])], mode_step[row],
+            time_us[row]};
   }
-  DType dtype(std::size_t row) const noexcept { return dtype_of_code[static_cast<std::size_t>(dtype_codes[row])]; }
+  DType dtype(std::size_t row) const noexcept {
+    return dtype_of_code[static_cast<std::size_t>(dtype_codes[row])];
+  }
 };
 
 /// How the bytes seen so far of an index file end.
@@ -78,14 +86,15 @@ enum class SegmentEnd {
   Sealed,  ///< With end-of-stream, footer and magic, exactly at the file's end.
 };
 
-/// Walks the messages of one index file, checks each against its checksum before anything parses it, and
-/// hands out the batches; goes on where it stopped when the file has grown.
+/// Walks the messages of one index file, checks each against its checksum before anything parses
+/// it, and hands out the batches; goes on where it stopped when the file has grown.
 ///
-/// Nothing read is trusted: lengths are checked before memory is asked for, and columns against each other.
+/// Nothing read is trusted: lengths are checked before memory is asked for, and columns against
+/// each other.
 class IndexReader {
  public:
-  /// `key` is the file's key in the run; worker, attempt and first step in the file must agree with it.
-  /// Throws UsageError when it is not the key of an index file.
+  /// `key` is the file's key in the run; worker, attempt and first step in the file must agree with
+  /// it. Throws UsageError when it is not the key of an index file.
   explicit IndexReader(std::string key);
   ~IndexReader();
   IndexReader(IndexReader&&) noexcept;
@@ -94,9 +103,11 @@ class IndexReader {
   /// Bytes of the file that have been walked and need not be read again.
   std::uint64_t consumed() const noexcept;
 
-  /// Reads on: `tail` are all bytes of the file from consumed() to its present end. Calls `on_batch` for each
-  /// whole batch. Throws FormatError with the place for damage; batches before it have been handed out.
-  SegmentEnd read(std::shared_ptr<const AlignedBuffer> tail, const std::function<void(const IndexBatch&)>& on_batch);
+  /// Reads on: `tail` are all bytes of the file from consumed() to its present end. Calls
+  /// `on_batch` for each whole batch. Throws FormatError with the place for damage; batches before
+  /// it have been handed out.
+  SegmentEnd read(std::shared_ptr<const AlignedBuffer> tail,
+                  const std::function<void(const IndexBatch&)>& on_batch);
 
   /// Why the end is Torn; "" otherwise.
   const std::string& torn_reason() const noexcept;

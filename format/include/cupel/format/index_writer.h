@@ -17,7 +17,8 @@
 
 namespace cupel {
 
-/// Which segment of which worker of which run a file is; written into it and checked against its name.
+/// Which segment of which worker of which run a file is; written into it and checked against its
+/// name.
 struct SegmentIdentity {
   std::string run;
   std::string worker;
@@ -42,23 +43,25 @@ struct StepHeader {
   friend bool operator==(const StepHeader&, const StepHeader&) = default;
 };
 
-/// One tensor of one step, to be written. What is unset becomes null. The pointers are borrowed for the call.
+/// One tensor of one step, to be written. What is unset becomes null. The pointers are borrowed for
+/// the call.
 struct IndexRow {
   std::string_view tensor;
   DType dtype = DType::F32;
   std::int64_t elements = 0;
   const Shape* shape = nullptr;
-  std::optional<ValueLocation> location;                     ///< At most one of location
-  std::optional<std::span<const std::byte>> inline_value;    ///< and inline_value.
+  std::optional<ValueLocation> location;                   ///< At most one of location
+  std::optional<std::span<const std::byte>> inline_value;  ///< and inline_value.
   std::optional<ValueCounts> counts;
   ReductionValues reductions;  ///< Those the segment has columns for are written.
 };
 
 /// Encodes the index file of one segment, step by step.
 ///
-/// The bytes of begin() and encode_step(), appended one after another, are an Arrow IPC file without its
-/// footer, which readers of ours follow while it grows. seal() gives the whole file as anybody reads it. Keeps
-/// the rows until it is destroyed. One thread at a time. Arrow failing (out of memory) is FormatError.
+/// The bytes of begin() and encode_step(), appended one after another, are an Arrow IPC file
+/// without its footer, which readers of ours follow while it grows. seal() gives the whole file as
+/// anybody reads it. Keeps the rows until it is destroyed. One thread at a time. Arrow failing (out
+/// of memory) is FormatError.
 class IndexWriter {
  public:
   IndexWriter(SegmentIdentity identity, ReductionSet columns);
@@ -66,8 +69,8 @@ class IndexWriter {
   IndexWriter(IndexWriter&&) noexcept;
   IndexWriter& operator=(IndexWriter&&) noexcept;
 
-  /// The message that commits a step; the first call's bytes begin with magic, schema and dictionaries.
-  /// `rows` are sorted by name without duplicates, and not empty.
+  /// The message that commits a step; the first call's bytes begin with magic, schema and
+  /// dictionaries. `rows` are sorted by name without duplicates, and not empty.
   std::vector<std::byte> encode_step(const StepHeader& header, std::span<const IndexRow> rows);
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.

@@ -9,8 +9,8 @@ namespace cupel {
 
 /// Names of the objects of a run, relative to its directory or prefix (docs/format.md).
 ///
-/// A segment's index and events objects have the same folder and name below `index/` and `events/`; byte
-/// order of keys is attempt, then step, then worker.
+/// A segment's index and events objects have the same folder and name below `index/` and `events/`;
+/// byte order of keys is attempt, then step, then worker.
 struct SegmentName {
   std::int32_t attempt = 0;
   std::int64_t first_step = 0;
@@ -37,15 +37,17 @@ std::optional<std::string> parse_collections_key(std::string_view key);
 /// "ended/<worker>".
 std::string ended_key(std::string_view worker);
 
-/// Throws UsageError unless `worker` may name a worker: 1 to 128 of letters, digits, '_', '-' and '.',
-/// beginning with a letter or digit.
+/// Throws UsageError unless `worker` may name a worker: 1 to 128 of letters, digits, '_', '-' and
+/// '.', beginning with a letter or digit.
 void check_worker_name(std::string_view worker);
 
 /// Tensors of this prefix carry what the hook says about itself; they make no step exist.
 inline constexpr std::string_view kReservedTensorPrefix = "cupel/";
 inline constexpr std::string_view kNoteTensor = "cupel/note";
 inline constexpr std::string_view kOverheadTensor = "cupel/overhead";
-constexpr bool is_reserved_tensor(std::string_view name) noexcept { return name.starts_with(kReservedTensorPrefix); }
+constexpr bool is_reserved_tensor(std::string_view name) noexcept {
+  return name.starts_with(kReservedTensorPrefix);
+}
 
 /// The longest tensor name a run may hold, in bytes.
 inline constexpr std::size_t kMaxTensorName = 4096;

@@ -21,7 +21,7 @@ namespace cupel {
 class Rule {
  public:
   /// Borrows the trials, which must outlive the rule.
-  explicit Rule(Trial& base, std::vector<Trial*> others = {});
+  explicit Rule(Trial& base, const std::vector<Trial*>& others = {});
   virtual ~Rule();
   Rule(const Rule&) = delete;
   Rule& operator=(const Rule&) = delete;

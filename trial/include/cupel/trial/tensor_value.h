@@ -41,7 +41,7 @@ class TensorValue {
   /// dtype's.
   template <FixedSizeElement T>
   std::span<const T> as() const& {
-    require_dtype(dtype_of<T>);
+    require_dtype(kDTypeOf<T>);
     return {reinterpret_cast<const T*>(bytes_->data()), static_cast<std::size_t>(elements_)};
   }
   /// On a temporary: a range that owns the bytes, so that `for (float x : t.value(10).as<float>())`

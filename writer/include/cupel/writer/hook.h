@@ -24,8 +24,8 @@ struct HookReport {
   std::int64_t steps_begun = 0;
   std::int64_t steps_committed = 0;  ///< Steps that saved something and are in the run.
   std::int64_t last_committed_step = -1;
-  std::int64_t tensors_saved = 0;    ///< Rows of the index.
-  std::uint64_t value_bytes = 0;     ///< Raw values, inline ones included.
+  std::int64_t tensors_saved = 0;  ///< Rows of the index.
+  std::uint64_t value_bytes = 0;   ///< Raw values, inline ones included.
   /// The share of the time since construction that calls of the hook took on the training thread.
   double overhead = 0;
   std::vector<std::string> never_saved;  ///< Names that no saved collection wanted, sorted.
@@ -35,7 +35,8 @@ struct HookReport {
 
 namespace detail {
 
-// What a tensor's collections make of the present step; shared by all tensors of the same collections.
+// What a tensor's collections make of the present step; shared by all tensors of the same
+// collections.
 struct SaveGroup {
   std::atomic<bool> due{false};
 };
@@ -63,9 +64,10 @@ class CollectionNames {
  public:
   CollectionNames() = default;
   CollectionNames(std::initializer_list<std::string_view> names) : names_(names) {}
-  CollectionNames(std::string_view name) : names_{name} {}                      // NOLINT(*-explicit-*)
-  CollectionNames(const char* name) : names_{std::string_view(name)} {}         // NOLINT(*-explicit-*)
-  CollectionNames(const std::vector<std::string>& names) : names_(names.begin(), names.end()) {}  // NOLINT(*-explicit-*)
+  CollectionNames(std::string_view name) : names_{name} {}               // NOLINT(*-explicit-*)
+  CollectionNames(const char* name) : names_{std::string_view(name)} {}  // NOLINT(*-explicit-*)
+  CollectionNames(const std::vector<std::string>& names)
+      : names_(names.begin(), names.end()) {}  // NOLINT(*-explicit-*)
   std::span<const std::string_view> names() const noexcept { return names_; }
   bool empty() const noexcept { return names_.empty(); }
 
@@ -75,17 +77,19 @@ class CollectionNames {
 
 /// Saves tensors out of a training loop into a run.
 ///
-/// A step begins with next_step(), which also ends the step before: that one's values and then its index entry
-/// are written by a background thread, and with Commit::Step it returns when they are. Which tensors are saved
-/// at which steps is decided by collections; configure them before the first next_step().
+/// A step begins with next_step(), which also ends the step before: that one's values and then its
+/// index entry are written by a background thread, and with Commit::Step it returns when they are.
+/// Which tensors are saved at which steps is decided by collections; configure them before the
+/// first next_step().
 ///
-/// Saves may be called from several threads at once, not beside next_step(), set_mode() or close(). The bytes
-/// of a view have been read when the call returns. After construction nothing is thrown into training (unless
-/// on_error is Throw): a failing hook logs once, stops saving, and tells in its report.
+/// Saves may be called from several threads at once, not beside next_step(), set_mode() or close().
+/// The bytes of a view have been read when the call returns. After construction nothing is thrown
+/// into training (unless on_error is Throw): a failing hook logs once, stops saving, and tells in
+/// its report.
 class Hook {
  public:
-  /// Throws UsageError for illegal options, an out_dir that must not be reused, or a second writer of the same
-  /// worker; StoreError when the directory cannot be written.
+  /// Throws UsageError for illegal options, an out_dir that must not be reused, or a second writer
+  /// of the same worker; StoreError when the directory cannot be written.
   explicit Hook(HookOptions options);
   /// The same into a store of the caller's; out_dir is not looked at.
   Hook(HookOptions options, std::shared_ptr<Store> store);
@@ -99,7 +103,8 @@ class Hook {
   void add_collection(Collection collection);
   const Collections& get_collections() const noexcept;
 
-  /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is due.
+  /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is
+  /// due.
   void set_mode(Mode mode);
   Mode mode() const noexcept;
 
@@ -115,21 +120,24 @@ class Hook {
   bool wants(TensorHandle tensor) const noexcept { return is_due(tensor.entry_); }
   bool wants(std::string_view name);
 
-  /// Saves the tensor if its collections want it at this step. A second save of a name in a step replaces the
-  /// first. A view that cannot be saved is reported once and left out.
+  /// Saves the tensor if its collections want it at this step. A second save of a name in a step
+  /// replaces the first. A view that cannot be saved is reported once and left out.
   void save_tensor(TensorHandle tensor, const TensorView& view) {
     if (is_due(tensor.entry_)) save_due(tensor.entry_, view);
   }
-  void save_tensor(std::string_view name, const TensorView& view, const CollectionNames& collections = {});
+  void save_tensor(std::string_view name, const TensorView& view,
+                   const CollectionNames& collections = {});
 
-  /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the step that
-  /// began last; before the first, to step 0.
+  /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
+  /// step that began last; before the first, to step 0.
   void save_scalar(std::string_view name, double value, const CollectionNames& collections = {});
 
-  /// The last step whose values and index entry are in the store; -1 before the first. From any thread.
+  /// The last step whose values and index entry are in the store; -1 before the first. From any
+  /// thread.
   std::int64_t committed_step() const noexcept;
 
-  /// Whether somebody (a rule's stop action) asked the training to stop. Looked up at step boundaries.
+  /// Whether somebody (a rule's stop action) asked the training to stop. Looked up at step
+  /// boundaries.
   bool stop_requested() const noexcept;
 
   /// Flushes, seals, writes the end marker, and tells what was done. A second call tells the same.
@@ -138,7 +146,8 @@ class Hook {
  private:
   struct State;
   static bool is_due(const detail::TensorEntry* entry) noexcept {
-    return entry != nullptr && entry->group.load(std::memory_order_relaxed)->due.load(std::memory_order_relaxed);
+    return entry != nullptr &&
+           entry->group.load(std::memory_order_relaxed)->due.load(std::memory_order_relaxed);
   }
   void save_due(detail::TensorEntry* entry, const TensorView& view);
   std::unique_ptr<State> state_;

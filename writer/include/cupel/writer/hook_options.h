@@ -12,8 +12,8 @@
 
 namespace cupel {
 
-/// What to do when out_dir already holds a finished run. An unfinished one is always gone on with as a new
-/// attempt, except that Replace removes it where there is one worker only.
+/// What to do when out_dir already holds a finished run. An unfinished one is always gone on with
+/// as a new attempt, except that Replace removes it where there is one worker only.
 enum class Existing {
   Refuse,    ///< UsageError from the constructor.
   Replace,   ///< Remove it.
@@ -40,16 +40,19 @@ enum class OnError {
 
 /// How a Hook saves. Every field has a default but out_dir.
 struct HookOptions {
-  /// A directory; "~/" is the home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or the process id.
+  /// A directory; "~/" is the home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or
+  /// the process id.
   std::string out_dir = {};
   Existing existing = Existing::Refuse;
 
-  /// Collections to save, beside those that are always saved (losses; metrics where the profile has them).
+  /// Collections to save, beside those that are always saved (losses; metrics where the profile has
+  /// them).
   std::vector<std::string> include_collections = {};
   /// Patterns added to the collection "default", which is then saved.
   std::vector<std::string> include_regex = {};
   bool save_all = false;  ///< Save every tensor (collection "all").
-  /// When to save; collections may have their own. Default: every 500 steps (profile XGBoost: every 10).
+  /// When to save; collections may have their own. Default: every 500 steps (profile XGBoost: every
+  /// 10).
   SaveConfig save_config = {};
   /// What to save; collections may have their own. Unset: raw values.
   std::optional<ReductionConfig> reduction_config = std::nullopt;
@@ -58,12 +61,14 @@ struct HookOptions {
   /// "one": only the chief (worker_0) writes; "all": every worker writes its own files.
   std::string include_workers = "one";
   std::string worker = "worker_0";
-  std::int64_t num_workers = 1;  ///< How many workers the run has; counts when include_workers is "all".
+  std::int64_t num_workers =
+      1;  ///< How many workers the run has; counts when include_workers is "all".
 
   bool dry_run = false;  ///< Decide and log, write nothing.
 
   Commit commit = Commit::Step;
-  /// The longest that next_step() waits for a commit; then the step is not acknowledged and a note says so.
+  /// The longest that next_step() waits for a commit; then the step is not acknowledged and a note
+  /// says so.
   std::chrono::milliseconds commit_timeout = std::chrono::seconds(5);
   Sync sync = Sync::Seal;
   OnError on_error = OnError::Disable;
