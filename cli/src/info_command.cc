@@ -164,6 +164,7 @@ int run_info(const InfoOptions& options, std::ostream& out) {
   } else {
     print_text(*trial, out);
   }
+  tell_damage(*trial);
   return kExitFine;
 }
 

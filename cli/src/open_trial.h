@@ -11,6 +11,10 @@ namespace cupel {
 /// Opens a run that must be there; throws MissingCollectionFiles that says what was looked for.
 std::unique_ptr<Trial> open_trial(const std::string& path);
 
+/// Throws the first damage of the run, if there is any. Commands pin the trial, print what is
+/// readable, and then call this.
+void tell_damage(const Trial& trial);
+
 /// The run's end as `info` and others tell it.
 struct RunStatus {
   enum class Kind { Running, Silent, Ended };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 #include <string>
 
 #include "commands.h"
@@ -62,8 +63,10 @@ TensorValue value_of(const Tensor& tensor, const TensorRecord& record) {
   return tensor.value(record.step, Mode::Global, record.worker);
 }
 
+// Prints a whole line or, when something cannot be read, nothing.
 void print_json_line(const ShowOptions& options, const Tensor& tensor, const TensorRecord& record,
-                     std::ostream& out) {
+                     std::ostream& lines) {
+  std::ostringstream out;
   out << "{\"tensor\":" << json_string(tensor.name()) << ",\"step\":" << record.step
       << ",\"mode\":\"" << to_string(record.mode) << "\",\"mode_step\":" << record.mode_step
       << ",\"worker\":" << json_string(record.worker) << ",\"dtype\":\"" << to_string(record.dtype)
@@ -95,6 +98,7 @@ void print_json_line(const ShowOptions& options, const Tensor& tensor, const Ten
     out << '}';
   }
   out << "}\n";
+  lines << out.str();
 }
 
 std::string shape_text(const TensorRecord& record) {
@@ -175,6 +179,7 @@ int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
   if (!options.npy.empty() && !options.reduction.empty())
     throw UsageError("--npy writes the value, not a reduction: give one of the two");
   const auto trial = open_trial(options.trial);
+  const NoRefresh one_snapshot(*trial);
   if (!options.worker.empty()) {
     const std::vector<std::string> workers = trial->workers();
     if (std::find(workers.begin(), workers.end(), options.worker) == workers.end())
@@ -182,7 +187,11 @@ int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
                        did_you_mean(options.worker, workers));
   }
   const Tensor tensor = require_tensor(*trial, options.tensor);
-  if (!options.step) return show_all_steps(options, tensor, mode, out);
+  if (!options.step) {
+    const int code = show_all_steps(options, tensor, mode, out);
+    tell_damage(*trial);
+    return code;
+  }
 
   const TensorRecord record = require_record(tensor, *options.step, mode, options.worker);
   if (!options.npy.empty()) {
@@ -194,6 +203,7 @@ int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
   } else {
     show_readable(options, tensor, record, out);
   }
+  tell_damage(*trial);
   return kExitFine;
 }
 

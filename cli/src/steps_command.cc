@@ -9,6 +9,7 @@ namespace cupel {
 int run_steps(const StepsOptions& options, std::ostream& out) {
   const Mode mode = parse_mode(options.mode);
   const auto trial = open_trial(options.trial);
+  const NoRefresh one_snapshot(*trial);
   const std::vector<std::int64_t> steps = trial->steps(mode);
   if (options.json) out << '[';
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -19,6 +20,7 @@ int run_steps(const StepsOptions& options, std::ostream& out) {
     }
   }
   if (options.json) out << "]\n";
+  tell_damage(*trial);
   return kExitFine;
 }
 

@@ -33,6 +33,7 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
   TensorQuery query{.step = options.step, .mode = mode, .collection = options.collection};
   if (!options.regex.empty()) query.regex = options.regex;
   const auto trial = open_trial(options.trial);
+  const NoRefresh one_snapshot(*trial);
   std::vector<std::string> names;
   if (options.collection.empty() || has_collection(*trial, options.collection, err))
     names = trial->tensor_names(query);
@@ -51,6 +52,7 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
       err << "cupel tensors: nothing was saved at step " << *options.step << " of mode "
           << to_string(mode) << "; cupel steps lists those that were\n";
   }
+  tell_damage(*trial);
   return kExitFine;
 }
 

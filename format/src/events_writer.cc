@@ -35,7 +35,8 @@ struct EventsWriter::State {
   std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
 };
 
-EventsWriter::EventsWriter(SegmentIdentity identity) : state_(std::make_unique<State>(identity)) {}
+EventsWriter::EventsWriter(const SegmentIdentity& identity)
+    : state_(std::make_unique<State>(identity)) {}
 EventsWriter::~EventsWriter() = default;
 EventsWriter::EventsWriter(EventsWriter&&) noexcept = default;
 EventsWriter& EventsWriter::operator=(EventsWriter&&) noexcept = default;

@@ -259,7 +259,7 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   IndexBatch out;
   out.memory = batch;
   out.rows = static_cast<std::size_t>(batch->num_rows());
-  const auto int64 = arrow::int64();
+  const std::shared_ptr<arrow::DataType>& int64 = arrow::int64();
   out.step = find.values<std::int64_t>(column::kStep, *int64);
   out.mode_step = find.values<std::int64_t>(column::kModeStep, *int64);
   out.elements = find.values<std::int64_t>(column::kElements, *int64);
@@ -367,7 +367,7 @@ const std::optional<SegmentIdentity>& IndexReader::identity() const noexcept {
   return state_->identity;
 }
 
-SegmentEnd IndexReader::read(std::shared_ptr<const AlignedBuffer> tail,
+SegmentEnd IndexReader::read(const std::shared_ptr<const AlignedBuffer>& tail,
                              const std::function<void(const IndexBatch&)>& on_batch) {
   State& s = *state_;
   s.torn_reason.clear();

@@ -256,7 +256,7 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
                                   std::move(arrays));
 }
 
-IndexWriter::IndexWriter(SegmentIdentity identity, ReductionSet columns)
+IndexWriter::IndexWriter(const SegmentIdentity& identity, ReductionSet columns)
     : state_(std::make_unique<State>(identity, columns)) {}
 IndexWriter::~IndexWriter() = default;
 IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;

@@ -96,13 +96,13 @@ LaneDistances distances_from(double mean, double abs_mean, const T* data, std::s
 
 /// The unit whose squares neither overflow, even 2^60 of them, nor vanish beside the largest.
 BlockSummary::Unit unit_for(double abs_max) noexcept {
-  if (abs_max > 0x1p480) return BlockSummary::kLarge;
-  if (abs_max < 0x1p-450 && abs_max > 0) return BlockSummary::kSmall;
-  return BlockSummary::kPlain;
+  if (abs_max > 0x1p480) return BlockSummary::Large;
+  if (abs_max < 0x1p-450 && abs_max > 0) return BlockSummary::Small;
+  return BlockSummary::Plain;
 }
 
 double scale_of(BlockSummary::Unit unit) noexcept {
-  return unit == BlockSummary::kPlain ? 1 : unit == BlockSummary::kLarge ? 0x1p-600 : 0x1p600;
+  return unit == BlockSummary::Plain ? 1 : unit == BlockSummary::Large ? 0x1p-600 : 0x1p600;
 }
 
 template <class T>
@@ -122,7 +122,7 @@ BlockSummary summarise(const T* data, std::size_t count) noexcept {
 
   const BlockSummary::Unit unit = unit_for(range.abs_max());
   const double scale = scale_of(unit);
-  if (unit != BlockSummary::kPlain) {
+  if (unit != BlockSummary::Plain) {
     sum_block(data, count, scale, sums);
     magnitudes = tree_sum(sums.magnitudes);
   }

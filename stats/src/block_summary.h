@@ -21,7 +21,7 @@ struct BlockMoments {
 /// Doubles whose squares would overflow or vanish are summed in another unit: `sum` and
 /// `magnitudes` times 2^kUnitExponent or 2^-kUnitExponent, `squares` times its square.
 struct BlockSummary {
-  enum Unit : std::uint8_t { kSmall, kPlain, kLarge };
+  enum Unit : std::uint8_t { Small, Plain, Large };
   static constexpr int kUnitExponent = 600;
 
   std::int64_t elements = 0;
@@ -29,7 +29,7 @@ struct BlockSummary {
   // Of a block with NaNs, all that follows means nothing; of one with infinities, only the extremes
   // do.
   Range<double> range;
-  Unit unit = kPlain;
+  Unit unit = Plain;
   double sum = 0;
   double magnitudes = 0;
   double squares = 0;

@@ -118,8 +118,8 @@ Statistics StatisticsAccumulator::finish() const noexcept {
     return statistics;
   }
   const auto total = [](const RangedSum& sum, int apart) {
-    return combine(sum[BlockSummary::kSmall].value(), sum[BlockSummary::kPlain].value(),
-                   sum[BlockSummary::kLarge].value(), apart);
+    return combine(sum[BlockSummary::Small].value(), sum[BlockSummary::Plain].value(),
+                   sum[BlockSummary::Large].value(), apart);
   };
   const auto count = static_cast<double>(elements_);
   const ScaledValue sum = total(sum_, BlockSummary::kUnitExponent);

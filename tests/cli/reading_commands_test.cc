@@ -387,5 +387,37 @@ TEST_F(CliTest, damage_is_an_error_with_its_place) {
   EXPECT_THAT(ran.err, HasSubstr(writer.index_key()));
 }
 
+TEST_F(CliTest, what_came_before_damage_is_printed_by_every_reading_command) {
+  WorkerWriter writer(store_);
+  writer.save(0, {filled("w", 20, 1)}).seal();
+  const std::string second = "index/0000-000000000/000000000001_worker_0.arrow";
+  writer.save(1, {filled("w", 20, 2)}).seal();
+  writer.finish();
+  flip_bit(store_, second, 900);
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"info", path()},
+                                                  {"steps", path()},
+                                                  {"tensors", path()},
+                                                  {"show", path(), "w"}}) {
+    const Ran ran = run(command);
+    EXPECT_EQ(ran.code, kExitError) << command[0];
+    EXPECT_THAT(ran.err, HasSubstr(second)) << command[0];
+    EXPECT_THAT(ran.out, Not(::testing::IsEmpty())) << command[0];
+  }
+  EXPECT_EQ(run({"steps", path()}).out, "0\n");
+}
+
+TEST_F(CliTest, a_json_line_is_whole_or_not_there) {
+  WorkerWriter writer(store_);
+  writer.save(0, {filled("w", 20, 1)}).seal();
+  writer.finish();
+  const std::string events = "events/0000-000000000/000000000000_worker_0.arrow";
+  auto bytes = *store_.get(events);
+  for (std::byte& byte : bytes) byte ^= std::byte{1};
+  store_.put(events, bytes);
+  const Ran ran = run({"show", path(), "w", "--step", "0", "--json"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
+}
+
 }  // namespace
 }  // namespace cupel::testing

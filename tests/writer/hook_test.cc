@@ -578,5 +578,66 @@ TEST_F(HookTest, a_second_close_tells_the_same_and_later_saves_do_nothing) {
   EXPECT_EQ(first.tensors_saved, 1);
 }
 
+TEST_F(HookTest, more_threads_than_chunks_save_at_once) {
+  options.buffer_bytes = 1U << 20U;  // 16 chunks of 64 KiB, of which values may take 14
+  auto hook = make_hook();
+  constexpr int kThreads = 40;
+  for (int step = 0; step < 5; ++step) {
+    hook->next_step();
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back(
+          [&hook, t] { hook->save_tensor(std::to_string(t) + ".weight", view(ramp(12000))); });
+    }
+  }
+  EXPECT_EQ(hook->close().tensors_saved, 5 * kThreads);
+}
+
+TEST_F(HookTest, an_included_collection_may_come_into_being_by_a_tag_in_the_loop) {
+  options.include_collections = {"activations"};
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("a", view(kFour), {"activations"});
+  hook->close();
+  EXPECT_THAT(open_trial()->tensor_names({.collection = "activations"}), ElementsAre("a"));
+}
+
+TEST_F(HookTest, a_complaint_that_is_thrown_costs_only_its_call) {
+  options.on_error = OnError::Throw;
+  auto hook = make_hook();
+  hook->next_step();
+  EXPECT_THROW(hook->save_tensor("bad.weight", TensorView(static_cast<const float*>(nullptr), {4})),
+               UsageError);
+  hook->save_tensor("good.weight", view(kFour));
+  EXPECT_FALSE(hook->close().disabled);
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("good.weight"));
+}
+
+TEST_F(HookTest, committed_step_still_answers_after_close) {
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_scalar("loss", 1);
+  hook->close();
+  EXPECT_EQ(hook->committed_step(), 0);
+}
+
+TEST_F(HookTest, a_seal_that_fails_ends_saving_and_leaves_what_was_committed) {
+  auto failing = std::make_shared<TamperedStore>(store);
+  failing->before_put = [](std::string_view key) {
+    if (key.starts_with(kIndexPrefix))
+      throw StoreError(std::string(key), false, "the disk is full");
+  };
+  options.segment_bytes = 1;
+  Hook hook(options, failing);
+  for (int i = 0; i < 20; ++i) {
+    hook.next_step();
+    hook.save_scalar("loss", i);
+  }
+  const HookReport report = hook.close();
+  EXPECT_TRUE(report.disabled);
+  EXPECT_THAT(report.problems.front(), HasSubstr("the disk is full"));
+  EXPECT_THAT(open_trial()->steps(), testing::Contains(0));
+}
+
 }  // namespace
 }  // namespace cupel

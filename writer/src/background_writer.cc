@@ -56,8 +56,13 @@ std::vector<const Record*> rows_of(const Step& step, const NamedTensor*& replace
 
 }  // namespace
 
-BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool)
-    : store_(store), pool_(pool), segments_(store, std::move(policy)), thread_([this] { run(); }) {}
+BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool,
+                                   std::atomic<std::int64_t>& committed_step)
+    : store_(store),
+      pool_(pool),
+      committed_step_(committed_step),
+      segments_(store, std::move(policy)),
+      thread_([this] { run(); }) {}
 
 BackgroundWriter::~BackgroundWriter() {
   const std::lock_guard lock(mutex_);
@@ -127,9 +132,10 @@ void BackgroundWriter::perform(Task& task) {
 }
 
 void BackgroundWriter::fail(std::exception_ptr error) {
-  if (failed_.exchange(true)) return;
   const std::lock_guard lock(mutex_);
+  if (progress_.error != nullptr) return;
   progress_.error = std::move(error);
+  failed_.store(true, std::memory_order_release);
 }
 
 void BackgroundWriter::seal_if_due() {
@@ -196,11 +202,13 @@ void BackgroundWriter::do_task(StreamPiece& task) {
 
 void BackgroundWriter::do_task(StreamEnd&) {
   const Stream stream = *std::exchange(stream_, std::nullopt);
-  if (!failed()) {
-    segments_.end_stream();
-    stream.value->location->crc32c = stream.crc;
-    if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
+  try {
+    if (!failed()) segments_.end_stream();
+  } catch (const std::exception&) {
+    fail(std::current_exception());  // the chunks behind it go back all the same
   }
+  stream.value->location->crc32c = stream.crc;
+  if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
   for (const ChunkFull& chunk : std::exchange(behind_stream_, {})) {
     Task task = chunk;
     perform(task);
@@ -219,7 +227,7 @@ void BackgroundWriter::do_task(CommitStep& task) {
   if (task.collections_file) {
     const SegmentPolicy& policy = segments_.policy();
     store_.put(policy.collections_key, *task.collections_file,
-               policy.sync == Sync::Step ? Durability::Durable : Durability::Cached);
+               policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   }
   segments_.commit(step, rows);
   const std::lock_guard lock(mutex_);
@@ -235,6 +243,8 @@ void BackgroundWriter::do_task(CommitStep& task) {
   }
 }
 
-void BackgroundWriter::do_task(SealNow&) { segments_.seal(); }
+void BackgroundWriter::do_task(SealNow&) {
+  if (!failed()) segments_.seal();
+}
 
 }  // namespace cupel

@@ -62,7 +62,8 @@ struct WriterProgress {
 // goes on.
 class BackgroundWriter {
  public:
-  BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool);
+  BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool,
+                   std::atomic<std::int64_t>& committed_step);
   ~BackgroundWriter();  // finishes what was handed over, without sealing
 
   // Tasks that can wait for company do not wake the thread.
@@ -73,9 +74,6 @@ class BackgroundWriter {
   bool wait_for_commits(std::uint64_t commits, std::chrono::milliseconds at_most);
   void wait_until_idle();
 
-  std::int64_t committed_step() const noexcept {
-    return committed_step_.load(std::memory_order_acquire);
-  }
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
 
@@ -95,7 +93,8 @@ class BackgroundWriter {
 
   Store& store_;
   ChunkPool& pool_;
-  SegmentWriter segments_;  // the thread's own, as the stream's state
+  std::atomic<std::int64_t>& committed_step_;  // outlives the writer
+  SegmentWriter segments_;                     // the thread's own, as the stream's state
 
   struct Stream {
     Record* value;
@@ -116,7 +115,6 @@ class BackgroundWriter {
   bool stopping_ = false;
   WriterProgress progress_;
 
-  std::atomic<std::int64_t> committed_step_{-1};
   std::atomic<bool> failed_{false};
   std::jthread thread_;
 };

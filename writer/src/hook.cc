@@ -31,6 +31,7 @@ constexpr std::size_t kChunkBytes = 16U << 20U;
 constexpr std::uint64_t kLeastBufferBytes = 1U << 20U;
 constexpr auto kOverheadPeriod = std::chrono::seconds(1);
 constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
+constexpr auto kForEver = std::chrono::hours(24 * 365);  // longer waits overflow clocks
 constexpr const char* kChief = "worker_0";
 
 struct Group : detail::SaveGroup {
@@ -63,6 +64,8 @@ struct Hook::State {
   State(HookOptions hook_options, std::shared_ptr<Store> into)
       : options(std::move(hook_options)), store(std::move(into)) {
     check_options(options);
+    options.commit_timeout = std::min<std::chrono::milliseconds>(options.commit_timeout, kForEver);
+    options.segment_age = std::min<std::chrono::milliseconds>(options.segment_age, kForEver);
     collections = initial_collections(options);
     never = group_of({});
     if (options.export_tensorboard || !options.tensorboard_dir.empty()) {
@@ -87,6 +90,10 @@ struct Hook::State {
   void guarded(F&& call) {
     try {
       call();
+    } catch (const UsageError& error) {
+      // A complaint that is to be thrown costs its call only.
+      if (options.on_error == OnError::Throw) throw;
+      disable(error.what());
     } catch (const std::exception& error) {
       disable(error.what());
       if (options.on_error == OnError::Throw) throw;
@@ -192,6 +199,7 @@ struct Hook::State {
     return total <= 0 ? 0 : static_cast<double>(spent_ns.load(std::memory_order_relaxed)) / total;
   }
   void check_writer();
+  void poll_stop();
   void write_collections();
   // Names every saved tensor in the collections that contain it, for readers that know no patterns.
   void list_saved_tensors();
@@ -223,6 +231,7 @@ struct Hook::State {
   std::int64_t global_step = -1;
   std::array<std::int64_t, 5> mode_steps = {-1, -1, -1, -1, -1};
   std::uint64_t commits = 0;  // handed over
+  std::atomic<std::int64_t> committed_step{-1};
   std::atomic<bool> disabled{false};
   bool closed = false;
   HookReport report;
@@ -246,14 +255,13 @@ void Hook::State::prepare() {
   SegmentPolicy policy{
       files->run(),    files->worker(),       files->attempt(),    files->collections_key(),
       plan->columns(), options.segment_bytes, options.segment_age, options.sync};
-  writer.emplace(*store, std::move(policy), *pool);
+  writer.emplace(*store, std::move(policy), *pool, committed_step);
   recorder.emplace(*writer, *pool);
 }
 
 void Hook::State::write_collections() {
-  // The seal makes it durable, off the training thread.
   store->put(files->collections_key(), files->collections_file(collections),
-             options.sync == Sync::Step ? Durability::Durable : Durability::Cached);
+             options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   collections_changed = false;
 }
 
@@ -316,6 +324,14 @@ void Hook::State::end_step() {
     notes.push_back(note.dump());
     complain(nullptr, "step " + std::to_string(step) + " was not committed within " +
                           std::to_string(options.commit_timeout.count()) + " ms; it may be later");
+  }
+}
+
+void Hook::State::poll_stop() {
+  try {
+    if (files->stop_requested()) stop_seen.store(true, std::memory_order_relaxed);
+  } catch (const StoreError& error) {
+    log(LogLevel::Debug, error.what());  // asked again at a later step
   }
 }
 
@@ -401,7 +417,7 @@ void Hook::next_step() {
     s.check_writer();
     if (s.writes && begin - s.stop_polled >= kStopPollPeriod) {
       s.stop_polled = begin;
-      if (s.files->stop_requested()) s.stop_seen.store(true, std::memory_order_relaxed);
+      s.poll_stop();
     }
     s.begin_step();
   });
@@ -470,7 +486,7 @@ void Hook::save_scalar(std::string_view name, double value, const CollectionName
 }
 
 std::int64_t Hook::committed_step() const noexcept {
-  return state_->writer ? state_->writer->committed_step() : -1;
+  return state_->committed_step.load(std::memory_order_acquire);
 }
 
 bool Hook::stop_requested() const noexcept {

@@ -68,11 +68,12 @@ SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
     saved_.push_back(std::move(saved));
   }
   for (const std::string& name : included) {
-    if (!collections.contains(name)) {
-      log(LogLevel::Warning,
-          "collection \"" + name +
-              "\" is to be saved but was never configured; nothing is saved for it");
-    }
+    if (collections.contains(name)) continue;
+    log(LogLevel::Warning,
+        "collection \"" + name +
+            "\" is to be saved but was not configured; it holds what calls put into it");
+    columns_ |= hook_decision.reductions;
+    saved_.push_back({Collection(name), hook_config, hook_decision, false});
   }
 }
 

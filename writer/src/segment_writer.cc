@@ -91,6 +91,7 @@ void SegmentWriter::seal() {
   if (durable) store_.sync(policy_.collections_key);
   store_.put(open_->name.index_key(), open_->index.seal(),
              durable ? Durability::Durable : Durability::Cached);
+  if (durable) store_.sync(open_->name.index_key());  // with the folders it lies in
   open_.reset();
 }
 

@@ -67,27 +67,38 @@ void StepRecorder::save(const NamedTensor& tensor, const TensorView& view,
 }
 
 void StepRecorder::save_in_chunk(Record& record, const TensorView& view) {
-  const auto length = static_cast<std::size_t>(record.location->length);
-  Chunk* chunk = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (chunk_ != nullptr && pool_.chunk_bytes() - chunk_->used < length) {
-      chunk_->full = true;
-      hand_over_when_copied(std::exchange(chunk_, nullptr));
-    }
-    if (chunk_ == nullptr) chunk_ = pool_.take(ChunkPool::For::Values);
-    chunk = chunk_;
-    record.bytes = chunk->memory.data() + chunk->used;
-    chunk->used += length;
-    chunk->memory.prefault(chunk->used);
-    chunk->values.push_back(&record);
-    ++chunk->being_copied;
-  }
+  Chunk* chunk = reserve(record);
   write_value(view, const_cast<std::byte*>(record.bytes));
   writer_.hand_over(ValueCopied{&record}, BackgroundWriter::Wake::WhenWorthIt);
   const std::lock_guard lock(mutex_);
   --chunk->being_copied;
   if (chunk->full) hand_over_when_copied(chunk);
+}
+
+// Waits for a chunk without the mutex: those who finish copying need it to let theirs go.
+Chunk* StepRecorder::reserve(Record& record) {
+  const auto length = static_cast<std::size_t>(record.location->length);
+  std::unique_lock lock(mutex_);
+  while (chunk_ == nullptr || pool_.chunk_bytes() - chunk_->used < length) {
+    if (chunk_ != nullptr) {
+      chunk_->full = true;
+      hand_over_when_copied(std::exchange(chunk_, nullptr));
+    }
+    lock.unlock();
+    Chunk* fresh = pool_.take(ChunkPool::For::Values);
+    lock.lock();
+    if (chunk_ == nullptr) {
+      chunk_ = fresh;
+    } else {
+      pool_.give_back(fresh);
+    }
+  }
+  record.bytes = chunk_->memory.data() + chunk_->used;
+  chunk_->used += length;
+  chunk_->memory.prefault(chunk_->used);
+  chunk_->values.push_back(&record);
+  ++chunk_->being_copied;
+  return chunk_;
 }
 
 void StepRecorder::hand_over_when_copied(Chunk* chunk) {

@@ -35,6 +35,7 @@ class StepRecorder {
  private:
   Record& new_record(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
   void save_in_chunk(Record& record, const TensorView& view);
+  Chunk* reserve(Record& record);  // room in a chunk, which is then being copied to
   void save_streamed(Record& record, const TensorView& view);
   void hand_over_when_copied(Chunk* chunk);
 

@@ -23,7 +23,7 @@ struct EventsValue {
 /// then the values' bytes, then `padding` zero bytes. One thread at a time.
 class EventsWriter {
  public:
-  explicit EventsWriter(SegmentIdentity identity);
+  explicit EventsWriter(const SegmentIdentity& identity);
   ~EventsWriter();
   EventsWriter(EventsWriter&&) noexcept;
   EventsWriter& operator=(EventsWriter&&) noexcept;

@@ -71,11 +71,11 @@ struct IndexBatch {
             static_cast<std::size_t>(tensor_offsets[row + 1] - tensor_offsets[row])};
   }
   StepHeader header(std::size_t row) const noexcept {
-    return {step[row], mode_of_code[static_cast<std::size_t>(mode_codes[row])], mode_step[row],
+    return {step[row], mode_of_code[static_cast<std::uint8_t>(mode_codes[row])], mode_step[row],
             time_us[row]};
   }
   DType dtype(std::size_t row) const noexcept {
-    return dtype_of_code[static_cast<std::size_t>(dtype_codes[row])];
+    return dtype_of_code[static_cast<std::uint8_t>(dtype_codes[row])];
   }
 };
 
@@ -106,7 +106,7 @@ class IndexReader {
   /// Reads on: `tail` are all bytes of the file from consumed() to its present end. Calls
   /// `on_batch` for each whole batch. Throws FormatError with the place for damage; batches before
   /// it have been handed out.
-  SegmentEnd read(std::shared_ptr<const AlignedBuffer> tail,
+  SegmentEnd read(const std::shared_ptr<const AlignedBuffer>& tail,
                   const std::function<void(const IndexBatch&)>& on_batch);
 
   /// Why the end is Torn; "" otherwise.

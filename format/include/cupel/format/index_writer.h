@@ -64,7 +64,7 @@ struct IndexRow {
 /// of memory) is FormatError.
 class IndexWriter {
  public:
-  IndexWriter(SegmentIdentity identity, ReductionSet columns);
+  IndexWriter(const SegmentIdentity& identity, ReductionSet columns);
   ~IndexWriter();
   IndexWriter(IndexWriter&&) noexcept;
   IndexWriter& operator=(IndexWriter&&) noexcept;
