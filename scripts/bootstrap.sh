@@ -286,7 +286,7 @@ fetch_pinned() {
 # The same for what the suite offers now; sets version and prefix to it. Its sums are those of the index whose
 # signature apt checks. apt's configuration is private: this suite never mixes with the system's.
 fetch_offered() {
-  local dep=$1 part uri sum wanted apt=$deps_dir/work/apt-$1
+  local dep=$1 part uri sum wanted apt=$deps_dir/unfinished/apt-$1
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   [[ -r $keyring ]] || give_up "$keyring is missing: install the package debian-archive-keyring" 2
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
@@ -414,7 +414,7 @@ install_dependency() {
     name="${title[$dep]} $version"
     echo "$counter $name: taken instead. We have not pinned it; apt checked the archive's signature."
   fi
-  work=$deps_dir/work/${prefix##*/}
+  work=$deps_dir/unfinished/${prefix##*/}
   rm -rf "$work/stage" "$work/headers"
   mkdir -p "$work"
   seconds=$(((${core_seconds[$dep]} + jobs - 1) / jobs))
@@ -474,8 +474,8 @@ main() {
   ((${#todo[@]})) || return 0
 
   [[ -n $deps_dir ]] || die "HOME is not set: say with CUPEL_DEPS_DIR where to keep what is built" 2
-  mkdir -p "$deps_dir"/{downloads,locks,logs,work} 2>/dev/null || true
-  [[ -w $deps_dir/work && -w $deps_dir ]] ||
+  mkdir -p "$deps_dir"/{downloads,locks,logs,unfinished} 2>/dev/null || true
+  [[ -w $deps_dir/unfinished && -w $deps_dir ]] ||
     die "$deps_dir cannot be written: say with CUPEL_DEPS_DIR where to keep what is built" 2
   jobs=${CUPEL_JOBS:-$(nproc)}
   mirror=${CUPEL_DEBIAN_MIRROR:-$(machine_mirror)}
