@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cupel/core/error.h"
 
@@ -38,6 +39,14 @@ bool SaveConfigMode::should_save(std::int64_t mode_step) const noexcept {
 }
 
 void SaveConfigMode::validate() const { cupel::validate(*this, {}); }
+
+SaveConfig SaveConfig::of(SaveConfigMode every_mode) {
+  return {.save_interval = every_mode.save_interval,
+          .start_step = every_mode.start_step,
+          .end_step = every_mode.end_step,
+          .save_steps = std::move(every_mode.save_steps),
+          .mode_save_configs = {}};
+}
 
 SaveConfigMode SaveConfig::mode_less() const {
   return {save_interval, start_step, end_step, save_steps};

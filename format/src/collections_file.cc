@@ -1,6 +1,8 @@
 #include "cupel/format/collections_file.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cupel/core/error.h"
@@ -48,13 +50,31 @@ Json to_json(const Collection& collection) {
           {"save_histogram", collection.save_histogram()}};
 }
 
+// What the JSON library would convert silently is refused: fractions, booleans, and numbers that
+// do not fit.
+std::int64_t integer(const Json& json, std::string_view what,
+                     std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+  const bool fits = json.is_number_unsigned()
+                        ? json.get<std::uint64_t>() <=
+                              static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
+                        : json.is_number_integer();
+  const std::int64_t number = fits ? json.get<std::int64_t>() : 0;
+  if (!fits || number < least || number > most)
+    throw UsageError(std::string(what) + " is not an integer in its range: " +
+                     json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 32));
+  return number;
+}
+
 SaveConfigMode save_config_mode(const Json& json) {
   SaveConfigMode mode;
-  mode.save_interval = json.at("save_interval").get<std::int64_t>();
-  mode.start_step = json.at("start_step").get<std::int64_t>();
-  mode.save_steps = json.at("save_steps").get<std::vector<std::int64_t>>();
+  mode.save_interval = integer(json.at("save_interval"), "save_interval");
+  mode.start_step = integer(json.at("start_step"), "start_step");
+  const Json& steps = json.at("save_steps");
+  if (!steps.is_array()) throw UsageError("save_steps is not an array");
+  for (const Json& step : steps) mode.save_steps.push_back(integer(step, "an entry of save_steps"));
   if (const Json& end = json.at("end_step"); !end.is_null())
-    mode.end_step = end.get<std::int64_t>();
+    mode.end_step = integer(end, "end_step");
   return mode;
 }
 
@@ -83,22 +103,45 @@ Collection collection(const std::string& key, const Json& json) {
   return result;
 }
 
-CollectionsFile decode(const Json& json) {
-  for (const auto& [key, value] : json.items()) {
-    if (key != kCollections && key != kMeta) throw UsageError("unknown key \"" + key + "\"");
+std::map<Mode, std::int64_t> steps(const Json& json, bool from_newer_minor) {
+  if (!json.is_object()) throw UsageError("steps is not an object");
+  std::map<Mode, std::int64_t> result;
+  for (const auto& [name, step] : json.items()) {
+    const auto* const mode =
+        std::ranges::find_if(kAllModes, [&](Mode m) { return to_string(m) == name; });
+    if (mode != kAllModes.end()) {
+      result[*mode] =
+          integer(step, "a mode's step", 0, std::numeric_limits<std::int64_t>::max() - 1);
+    } else if (!from_newer_minor) {
+      throw UsageError("steps names an unknown mode");
+    }
   }
+  return result;
+}
+
+CollectionsFile decode(const Json& json) {
   const Json& meta = json.at(kMeta);
+  bool from_newer_minor = false;
   if (const auto version = meta.find("format"); version != meta.end()) {
-    if (const auto problem = format_version_problem(version->get<std::string>()))
-      throw UsageError(*problem);
+    const auto text = version->get<std::string>();
+    if (const auto problem = format_version_problem(text)) throw UsageError(*problem);
+    from_newer_minor = is_newer_minor_version(text);
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (key != kCollections && key != kMeta && !from_newer_minor)
+      throw UsageError("unknown key \"" + key + "\"");
   }
   CollectionsFile file;
-  file.num_workers = meta.at("num_workers").get<std::int64_t>();
-  if (file.num_workers < 1) throw UsageError("num_workers is not positive");
+  file.num_workers =
+      integer(meta.at("num_workers"), "num_workers", 1, std::numeric_limits<std::int64_t>::max());
   file.run = meta.value("run", std::string());
   file.worker = meta.value("worker", std::string());
-  file.attempt = meta.value("attempt", std::int32_t{0});
-  if (file.attempt < 0) throw UsageError("attempt is negative");
+  if (const auto attempt = meta.find("attempt"); attempt != meta.end()) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - 1;
+    file.attempt = static_cast<std::int32_t>(integer(*attempt, "attempt", 0, kMost));
+  }
+  if (const auto counters = meta.find("steps"); counters != meta.end())
+    file.steps = steps(*counters, from_newer_minor);
   for (const auto& [key, value] : json.at(kCollections).items()) {
     file.collections.emplace(key, collection(key, value));
   }
@@ -110,13 +153,16 @@ CollectionsFile decode(const Json& json) {
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
   Json collections = Json::object();
   for (const auto& [name, of_name] : file.collections) collections[name] = to_json(of_name);
-  const Json json = {{kCollections, std::move(collections)},
-                     {kMeta,
-                      {{"num_workers", file.num_workers},
-                       {"format", kFormatVersion},
-                       {"run", file.run},
-                       {"worker", file.worker},
-                       {"attempt", file.attempt}}}};
+  Json meta = {{"num_workers", file.num_workers},
+               {"format", kFormatVersion},
+               {"run", file.run},
+               {"worker", file.worker},
+               {"attempt", file.attempt}};
+  if (!file.steps.empty()) {
+    Json& steps = meta["steps"] = Json::object();
+    for (const auto& [mode, step] : file.steps) steps[std::string(to_string(mode))] = step;
+  }
+  const Json json = {{kCollections, std::move(collections)}, {kMeta, std::move(meta)}};
   const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};

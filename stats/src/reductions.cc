@@ -30,6 +30,15 @@ double median_of(const TensorView& view, bool magnitudes, const Statistics& know
 
 }  // namespace
 
+ReductionSet beyond_one_pass(ReductionSet wanted) noexcept {
+  ReductionSet rest;
+  wanted.for_each([&](Reduction reduction) {
+    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median)
+      rest.add(reduction);
+  });
+  return rest;
+}
+
 ReductionValues compute_reductions(const TensorView& view, ReductionSet wanted,
                                    const Statistics* known) {
   std::optional<Statistics> computed;

@@ -77,6 +77,7 @@ TEST(ReductionValues, answer_only_what_was_put) {
 }
 
 struct Text {
+  const char* name;
   const char* text;
   ReductionConfig config;
   const char* written;
@@ -85,7 +86,7 @@ struct Text {
 class ReductionText : public ::testing::TestWithParam<Text> {};
 
 TEST_P(ReductionText, is_parsed_and_written_back) {
-  const auto& [text, config, written] = GetParam();
+  const auto& [name, text, config, written] = GetParam();
   EXPECT_EQ(ReductionConfig::parse(text), config);
   EXPECT_EQ(config.to_text(), written);
   EXPECT_EQ(ReductionConfig::parse(written), config);
@@ -94,24 +95,49 @@ TEST_P(ReductionText, is_parsed_and_written_back) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, ReductionText,
     ::testing::Values(
-        Text{"", {}, ""}, Text{" , ,", {}, ""}, Text{"min", {.reductions = {"min"}}, "min"},
-        Text{" min ,\tmax\n", {.reductions = {"min", "max"}}, "min,max"},
-        Text{"min,max,min", {.reductions = {"min", "max"}}, "min,max"},
-        Text{"l1, l1_norm", {.norms = {"l1"}}, "l1_norm"},
-        Text{"abs_l1,abs_l2_norm", {.abs_norms = {"l1", "l2"}}, "abs_l1_norm,abs_l2_norm"},
-        Text{"median,abs_median",
+        Text{"nothing", "", {}, ""}, Text{"empty_entries_only", " , ,", {}, ""},
+        Text{"one_name", "min", {.reductions = {"min"}}, "min"},
+        Text{"empty_entries_between", ",min,,max,", {.reductions = {"min", "max"}}, "min,max"},
+        Text{"blanks_around_names", " min ,\tmax\n", {.reductions = {"min", "max"}}, "min,max"},
+        Text{"duplicate", "min,max,min", {.reductions = {"min", "max"}}, "min,max"},
+        Text{"duplicate_of_a_magnitude", "abs_min,abs_min", {.abs_reductions = {"min"}}, "abs_min"},
+        Text{"a_value_and_its_magnitude",
+             "abs_min,min",
+             {.reductions = {"min"}, .abs_reductions = {"min"}},
+             "min,abs_min"},
+        Text{"both_spellings_of_a_norm", "l1, l1_norm", {.norms = {"l1"}}, "l1_norm"},
+        Text{"both_spellings_of_an_abs_norm",
+             "abs_l1_norm,abs_l1",
+             {.abs_norms = {"l1"}},
+             "abs_l1_norm"},
+        Text{"abs_norms",
+             "abs_l1,abs_l2_norm",
+             {.abs_norms = {"l1", "l2"}},
+             "abs_l1_norm,abs_l2_norm"},
+        Text{"median",
+             "median,abs_median",
              {.reductions = {"median"}, .abs_reductions = {"median"}},
              "median,abs_median"},
-        Text{"abs_l1_norm,abs_mean,l2_norm,min",
+        Text{"order_of_the_four_lists",
+             "abs_l1_norm,abs_mean,l2_norm,min",
              {.reductions = {"min"},
               .abs_reductions = {"mean"},
               .norms = {"l2"},
               .abs_norms = {"l1"}},
-             "min,l2_norm,abs_mean,abs_l1_norm"}));
+             "min,l2_norm,abs_mean,abs_l1_norm"}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ReductionConfig, unknown_names_in_text_are_refused) {
+  for (const char* text : {"min,average", "MIN", "min max", "abs_", "mean_norm", "abs_abs_min"})
+    EXPECT_THROW(ReductionConfig::parse(text), UsageError) << text;
   EXPECT_THAT([] { ReductionConfig::parse("min,average"); },
               ThrowsMessage<UsageError>(HasSubstr("'average'")));
+}
+
+TEST(ReductionConfig, duplicate_names_in_a_list_are_written_once) {
+  const ReductionConfig config = {.reductions = {"min", "max", "min"}, .norms = {"l1", "l1"}};
+  EXPECT_EQ(config.to_text(), "min,max,l1_norm");
+  EXPECT_EQ(config.set().size(), 3U);
 }
 
 TEST(ReductionConfig, the_set_unites_the_four_lists) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/save_config_rows.h"
 #include "cupel/core/error.h"
 
 namespace cupel {
@@ -17,48 +18,14 @@ Steps saved(const SaveConfigMode& config, std::int64_t until) {
   return steps;
 }
 
-struct Row {
-  const char* name;
-  SaveConfigMode config;
-  std::int64_t until;
-  Steps steps;
-};
-
-class SaveConfigTable : public ::testing::TestWithParam<Row> {};
+class SaveConfigTable : public ::testing::TestWithParam<SaveConfigRow> {};
 
 TEST_P(SaveConfigTable, saves_the_steps_of_its_row) {
   EXPECT_EQ(saved(GetParam().config, GetParam().until), GetParam().steps);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, SaveConfigTable,
-    ::testing::Values(
-        Row{"defaults", {}, 1400, {0, 500, 1000}},
-        Row{"interval_1", {.save_interval = 1}, 4, {0, 1, 2, 3, 4}},
-        Row{"interval_100_end_200", {.save_interval = 100, .end_step = 200}, 900, {0, 100}},
-        Row{"interval_100_end_201", {.save_interval = 100, .end_step = 201}, 900, {0, 100, 200}},
-        Row{"interval_100_start_150", {.save_interval = 100, .start_step = 150}, 350, {200, 300}},
-        Row{"interval_2_start_8_end_14",
-            {.save_interval = 2, .start_step = 8, .end_step = 14},
-            99,
-            {8, 10, 12}},
-        Row{"interval_20_start_5_end_100",
-            {.save_interval = 20, .start_step = 5, .end_step = 100},
-            999,
-            {20, 40, 60, 80}},
-        Row{"listed_3_7", {.save_steps = {3, 7}}, 700, {0, 3, 7, 500}},
-        Row{"listed_0", {.save_steps = {0}}, 1100, {0, 500, 1000}},
-        Row{"interval_3_start_4_end_14_listed_0_20",
-            {.save_interval = 3, .start_step = 4, .end_step = 14, .save_steps = {0, 20}},
-            99,
-            {0, 6, 9, 12, 20}},
-        Row{"end_0", {.end_step = 0}, 1500, {}},
-        Row{"end_0_interval_5_listed_3",
-            {.save_interval = 5, .end_step = 0, .save_steps = {3}},
-            99,
-            {3}},
-        Row{"listed_0_2_end_0", {.end_step = 0, .save_steps = {0, 2}}, 1500, {0, 2}}),
-    [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rows, SaveConfigTable, ::testing::ValuesIn(save_config_rows()),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(SaveConfig, mode_less_values_hold_for_every_mode) {
   const SaveConfig config = {.save_interval = 3};
@@ -66,6 +33,21 @@ TEST(SaveConfig, mode_less_values_hold_for_every_mode) {
     EXPECT_TRUE(config.should_save(mode, 3));
     EXPECT_FALSE(config.should_save(mode, 4));
   }
+}
+
+TEST(SaveConfig, one_of_a_mode_stands_for_all_modes) {
+  const SaveConfigMode each = {
+      .save_interval = 3, .start_step = 1, .end_step = 9, .save_steps = {2}};
+  const SaveConfig config = SaveConfig::of(each);
+  EXPECT_EQ(config.mode_less(), each);
+  for (const Mode mode : kAllModes) EXPECT_EQ(config.mode(mode), each) << to_string(mode);
+}
+
+TEST(SaveConfig, a_map_alone_leaves_the_other_modes_at_the_defaults) {
+  const SaveConfig config = {.mode_save_configs = {{Mode::Eval, {.save_interval = 2}}}};
+  EXPECT_EQ(config.mode(Mode::Eval), SaveConfigMode{.save_interval = 2});
+  for (const Mode mode : {Mode::Train, Mode::Predict, Mode::Global})
+    EXPECT_EQ(config.mode(mode), SaveConfigMode{}) << to_string(mode);
 }
 
 TEST(SaveConfig, a_mode_in_the_map_is_taken_entire) {

@@ -9,6 +9,7 @@ namespace cupel {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 CollectionsFile sample() {
   CollectionsFile file{4, "cafe", "worker_2", 3, {}};
@@ -79,6 +80,73 @@ TEST(CollectionsFile, anything_else_is_an_error_that_names_the_file) {
         R"({"collections": {}, "_meta": {"num_workers": 1}, "more": 1})",
         R"({"collections": {"a": {}}, "_meta": {"num_workers": 1}})"}) {
     EXPECT_THROW(decode(text), FormatError) << text;
+  }
+}
+
+TEST(CollectionsFile, counters_at_close_read_back_as_written) {
+  CollectionsFile file = sample();
+  file.steps = {{Mode::Global, 9}, {Mode::Train, 7}, {Mode::Eval, 0}};
+  EXPECT_THAT(text_of(file), HasSubstr(R"("attempt":3,"steps":{"TRAIN":7,"EVAL":0,"GLOBAL":9}})"));
+  EXPECT_EQ(decode(text_of(file)).steps, file.steps);
+}
+
+TEST(CollectionsFile, without_counters_the_key_is_absent) {
+  EXPECT_THAT(text_of(sample()), Not(HasSubstr("steps\":{")));
+  EXPECT_TRUE(decode(text_of(sample())).steps.empty());
+}
+
+std::string with_meta(const std::string& more) {
+  return R"({"collections": {}, "_meta": {"num_workers": 1)" + more + "}}";
+}
+
+TEST(CollectionsFile, a_number_that_is_no_integer_in_range_is_an_error) {
+  for (const char* attempt : {"1e300", "1.5", "1.0", "-1", "2147483647", "18446744073709551615",
+                              "true", "null", R"("1")"}) {
+    EXPECT_THROW(decode(with_meta(std::string(R"(, "attempt": )") + attempt)), FormatError)
+        << attempt;
+  }
+  EXPECT_EQ(decode(with_meta(R"(, "attempt": 2147483646)")).attempt, 2147483646);
+  for (const char* workers : {"1e300", "1.5", "0", "-3", "9223372036854775808", "true"}) {
+    const std::string text =
+        std::string(R"({"collections": {}, "_meta": {"num_workers": )") + workers + "}}";
+    EXPECT_THROW(decode(text), FormatError) << workers;
+  }
+}
+
+TEST(CollectionsFile, a_save_config_with_a_fraction_is_an_error) {
+  const std::string text = text_of(sample());
+  for (const char* number : {R"("save_interval":7)", R"("save_steps":[1)", R"("end_step":3)"}) {
+    const std::size_t at = text.find(number);
+    ASSERT_NE(at, std::string::npos) << number;
+    std::string broken = text;
+    EXPECT_THROW(decode(broken.insert(at + std::string(number).size(), ".5")), FormatError)
+        << number;
+  }
+}
+
+TEST(CollectionsFile, counters_that_cannot_be_are_an_error) {
+  for (const char* steps :
+       {"[1]", "7", R"({"TRAIN": -1})", R"({"TRAIN": 1.5})", R"({"TRAIN": 9223372036854775807})",
+        R"({"train": 1})", R"({"TEST": 1})"}) {
+    EXPECT_THROW(decode(with_meta(std::string(R"(, "steps": )") + steps)), FormatError) << steps;
+  }
+}
+
+TEST(CollectionsFile, what_a_newer_minor_version_has_added_is_ignored) {
+  const std::string meta = R"("_meta": {"num_workers": 1, "steps": {"TEST": 1, "TRAIN": 2}, )";
+  const auto with_version = [&](const std::string& version) {
+    return R"({"collections": {}, "more": 1, )" + meta + R"("format": ")" + version + R"("}})";
+  };
+  EXPECT_EQ(decode(with_version("1.1")).steps, (std::map<Mode, std::int64_t>{{Mode::Train, 2}}));
+  EXPECT_THROW(decode(with_version("1.0")), FormatError);
+}
+
+TEST(CollectionsFile, a_newer_major_version_is_named_before_anything_else_is_complained_of) {
+  try {
+    decode(R"({"more": 1, "_meta": {"format": "2.0", "num_workers": "many"}})");
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("newer cupel"));
   }
 }
 

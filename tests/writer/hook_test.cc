@@ -143,43 +143,6 @@ TEST_F(HookTest, a_tag_alone_saves_nothing) {
   EXPECT_THAT(hook->close().never_saved, ElementsAre("kernel"));
 }
 
-TEST_F(HookTest, modes_count_their_own_steps) {
-  auto hook = make_hook();
-  const auto step_in = [&](Mode mode) {
-    hook->set_mode(mode);
-    hook->next_step();
-    hook->save_scalar("loss", 1);
-    return std::pair(hook->step(), hook->mode_step(mode));
-  };
-  EXPECT_EQ(step_in(Mode::Global), std::pair(0L, 0L));
-  EXPECT_EQ(step_in(Mode::Train), std::pair(1L, 0L));
-  EXPECT_EQ(step_in(Mode::Train), std::pair(2L, 1L));
-  EXPECT_EQ(step_in(Mode::Eval), std::pair(3L, 0L));
-  EXPECT_EQ(step_in(Mode::Train), std::pair(4L, 2L));
-  EXPECT_EQ(step_in(Mode::Global), std::pair(5L, 5L));
-  hook->close();
-  const auto trial = open_trial();
-  EXPECT_THAT(trial->steps(Mode::Train), ElementsAre(0, 1, 2));
-  EXPECT_EQ(trial->global_step(Mode::Train, 2), 4);
-  EXPECT_EQ(trial->mode(3), Mode::Eval);
-}
-
-TEST_F(HookTest, a_mode_has_its_own_save_config_and_gradients_are_not_saved_in_eval) {
-  options.save_config = {.save_interval = 10,
-                         .mode_save_configs = {{Mode::Eval, {.save_interval = 1}}}};
-  auto hook = make_hook();
-  hook->set_mode(Mode::Eval);
-  for (int i = 0; i < 3; ++i) {
-    hook->next_step();
-    hook->save_tensor("fc.weight", view(kFour));
-    hook->save_tensor("gradient/fc.weight", view(kFour));
-  }
-  hook->close();
-  const auto trial = open_trial();
-  EXPECT_THAT(trial->steps(Mode::Eval), ElementsAre(0, 1, 2));
-  EXPECT_THAT(trial->tensor_names(), ElementsAre("fc.weight"));
-}
-
 TEST_F(HookTest, nothing_is_due_between_set_mode_and_the_next_step) {
   auto hook = make_hook();
   hook->set_mode(Mode::Train);
@@ -190,33 +153,6 @@ TEST_F(HookTest, nothing_is_due_between_set_mode_and_the_next_step) {
   EXPECT_FALSE(hook->wants(weight));
   hook->set_mode(Mode::Train);
   EXPECT_TRUE(hook->wants(weight));
-}
-
-TEST_F(HookTest, a_step_saves_the_union_of_what_its_active_collections_want) {
-  options.include_collections = {"a", "b"};
-  auto hook = make_hook();
-  hook->get_collection("a")
-      .include("^t$")
-      .set_save_config({.save_interval = 10})
-      .set_reduction_config({.reductions = {"min"}});
-  hook->get_collection("b")
-      .include("^t$")
-      .set_save_config({.save_interval = 4})
-      .set_reduction_config({.save_raw_tensor = true});
-  for (int i = 0; i <= 20; ++i) {
-    hook->next_step();
-    hook->save_tensor("t", view(kFour));
-  }
-  hook->close();
-  const auto trial = open_trial();
-  const Tensor t = trial->tensor("t");
-  const ReductionSet none, min = ReductionConfig{.reductions = {"min"}}.set();
-  EXPECT_THAT(t.steps(), ElementsAre(0, 4, 8, 10, 12, 16, 20));
-  for (const std::int64_t step : t.steps()) {
-    const TensorRecord record = t.record(step);
-    EXPECT_EQ(record.has_value, step % 4 == 0) << step;
-    EXPECT_EQ(record.reductions.set, step % 10 == 0 ? min : none) << step;
-  }
 }
 
 TEST_F(HookTest, reductions_without_raw_values_save_no_values_and_no_shape) {
@@ -494,16 +430,6 @@ TEST_F(HookTest, only_the_chief_writes_unless_all_are_asked_for) {
   EXPECT_EQ(count(""), 0);
 }
 
-TEST_F(HookTest, a_dry_run_decides_and_writes_nothing) {
-  options.dry_run = true;
-  auto hook = make_hook();
-  hook->next_step();
-  EXPECT_TRUE(hook->wants("fc.weight"));
-  hook->save_tensor("fc.weight", view(kFour));
-  EXPECT_THAT(hook->close().problems, IsEmpty());
-  EXPECT_EQ(count(""), 0);
-}
-
 TEST_F(HookTest, a_stop_file_is_seen_at_a_step_boundary) {
   auto hook = make_hook();
   hook->next_step();
@@ -512,15 +438,6 @@ TEST_F(HookTest, a_stop_file_is_seen_at_a_step_boundary) {
   const auto until = std::chrono::steady_clock::now() + 10s;
   while (!hook->stop_requested() && std::chrono::steady_clock::now() < until) hook->next_step();
   EXPECT_TRUE(hook->stop_requested());
-}
-
-TEST_F(HookTest, a_collection_without_patterns_ends_saving_with_its_name) {
-  auto hook = make_hook();
-  hook->get_collection("empty");
-  hook->next_step();
-  const HookReport report = hook->close();
-  EXPECT_TRUE(report.disabled);
-  EXPECT_THAT(report.problems.front(), HasSubstr("empty"));
 }
 
 TEST_F(HookTest, illegal_options_are_refused_by_the_constructor) {

@@ -11,25 +11,16 @@
 namespace cupel {
 namespace {
 
-// Copied values that gather before the thread is woken for them: waking costs more than a small
-// value.
+// Values that gather before the thread is woken for them: waking costs more than a small value.
 constexpr std::size_t kWorthWaking = 32;
-
-constexpr ReductionSet beyond_one_pass(ReductionSet wanted) {
-  ReductionSet rest;
-  wanted.for_each([&](Reduction reduction) {
-    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median)
-      rest.add(reduction);
-  });
-  return rest;
-}
+constexpr std::size_t kBytesWorthWaking = 256U << 10U;
 
 // What the one pass of a streamed value yields; prod and median were computed when it was saved.
 void take_statistics(Record& value, const Statistics& statistics) {
   if (is_floating(value.dtype)) value.counts = statistics.counts;
+  const ReductionSet known = beyond_one_pass(value.wanted);
   value.wanted.for_each([&](Reduction reduction) {
-    if (!beyond_one_pass(value.wanted).contains(reduction))
-      value.reductions.put(reduction, statistics.get(reduction));
+    if (!known.contains(reduction)) value.reductions.put(reduction, statistics.get(reduction));
   });
 }
 
@@ -70,23 +61,41 @@ BackgroundWriter::~BackgroundWriter() {
   work_.notify_one();
 }
 
-void BackgroundWriter::hand_over(Task task, Wake wake) {
+void BackgroundWriter::hand_over(Task task) {
   const std::lock_guard lock(mutex_);
+  if (const auto* commit = std::get_if<CommitStep>(&task))
+    records_waiting_ += commit->step->records.size();
   tasks_.push_back(std::move(task));
-  if (wake == Wake::WhenWorthIt && ++unannounced_ < kWorthWaking) return;
-  unannounced_ = 0;
   work_.notify_one();
 }
 
-bool BackgroundWriter::wait_for_commits(std::uint64_t commits, std::chrono::milliseconds at_most) {
+void BackgroundWriter::values_ready(std::size_t bytes) noexcept {
+  if (++unannounced_values_ < kWorthWaking && (unannounced_bytes_ += bytes) < kBytesWorthWaking)
+    return;
+  unannounced_values_ = 0;
+  unannounced_bytes_ = 0;
+  work_.notify_one();  // if that is missed, the next one or the step's end comes soon
+}
+
+bool BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
+                                        std::chrono::milliseconds at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (step.measuring.measure_some()) {
+    if (std::chrono::steady_clock::now() >= until) break;
+  }
   std::unique_lock lock(mutex_);
-  return done_.wait_for(lock, at_most, [&] { return progress_.commits >= commits; });
+  return done_.wait_until(lock, until, [&] { return progress_.commits >= commits; });
 }
 
 void BackgroundWriter::wait_until_idle() {
   std::unique_lock lock(mutex_);
   work_.notify_one();
   done_.wait(lock, [&] { return tasks_.empty() && !busy_; });
+}
+
+void BackgroundWriter::wait_for_records_below(std::size_t most) {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return records_waiting_ < most; });
 }
 
 WriterProgress BackgroundWriter::progress() const {
@@ -97,7 +106,7 @@ WriterProgress BackgroundWriter::progress() const {
 void BackgroundWriter::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto has_work = [&] { return !tasks_.empty() || stopping_; };
+    const auto has_work = [&] { return !tasks_.empty() || stopping_ || can_measure(); };
     if (const auto sealing_time = segments_.sealing_time(); sealing_time && !failed()) {
       work_.wait_until(lock, *sealing_time, has_work);
     } else {
@@ -105,36 +114,37 @@ void BackgroundWriter::run() {
     }
     if (tasks_.empty() && stopping_) return;
     std::deque<Task> tasks = std::exchange(tasks_, {});
-    unannounced_ = 0;
     busy_ = true;
     lock.unlock();
     for (Task& task : tasks) {
       perform(task);
       if (std::holds_alternative<CommitStep>(task)) seal_if_due();
     }
-    if (tasks.empty()) seal_if_due();
+    if (tasks.empty() && !(step_ && step_->measuring.measure_some())) seal_if_due();
+    tasks.clear();
     lock.lock();
     busy_ = false;
     done_.notify_all();
   }
 }
 
-void BackgroundWriter::perform(Task& task) {
+void BackgroundWriter::perform(Task& task) noexcept {
   try {
     std::visit([this](auto& t) { do_task(t); }, task);
   } catch (const std::exception&) {
     fail(std::current_exception());
   }
-  if (!std::holds_alternative<CommitStep>(task)) return;
+  const auto* commit = std::get_if<CommitStep>(&task);
+  if (commit == nullptr) return;
   const std::lock_guard lock(mutex_);
   ++progress_.commits;
+  records_waiting_ -= commit->step->records.size();
   done_.notify_all();
 }
 
-void BackgroundWriter::fail(std::exception_ptr error) {
+void BackgroundWriter::fail(std::exception_ptr error) noexcept {
   const std::lock_guard lock(mutex_);
-  if (progress_.error != nullptr) return;
-  progress_.error = std::move(error);
+  if (progress_.error == nullptr) progress_.error = std::move(error);
   failed_.store(true, std::memory_order_release);
 }
 
@@ -147,19 +157,7 @@ void BackgroundWriter::seal_if_due() {
   }
 }
 
-void BackgroundWriter::do_task(ValueCopied& task) {
-  if (failed()) return;
-  Record& value = *task.value;
-  const std::size_t length =
-      value.inline_length ? *value.inline_length : static_cast<std::size_t>(value.location->length);
-  const std::byte* bytes = value.inline_length ? value.inline_bytes.data() : value.bytes;
-  if (value.location) value.location->crc32c = crc32c({bytes, length});
-  if (value.dtype == DType::Utf8 || (!is_floating(value.dtype) && value.wanted.empty())) return;
-  const TensorView view(bytes, value.dtype, value.shape);
-  const Statistics statistics = compute_statistics(view);
-  if (is_floating(value.dtype)) value.counts = statistics.counts;
-  if (!value.wanted.empty()) value.reductions = compute_reductions(view, value.wanted, &statistics);
-}
+void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
 
 void BackgroundWriter::do_task(ChunkFull& task) {
   if (stream_) {
@@ -173,7 +171,7 @@ void BackgroundWriter::write_chunk(const ChunkFull& task) {
   struct GiveBack {
     ChunkPool& pool;
     Chunk* chunk;
-    ~GiveBack() { pool.give_back(chunk); }
+    ~GiveBack() { pool.release(chunk); }
   } give_back{pool_, task.chunk};
   if (!failed())
     segments_.write_values(task.step, task.chunk->values,
@@ -190,7 +188,7 @@ void BackgroundWriter::do_task(StreamPiece& task) {
   struct GiveBack {
     ChunkPool& pool;
     Chunk* chunk;
-    ~GiveBack() { pool.give_back(chunk); }
+    ~GiveBack() { pool.release(chunk); }
   } give_back{pool_, task.chunk};
   if (failed()) return;
   const std::span<const std::byte> piece(task.chunk->memory.data(), task.chunk->used);
@@ -200,36 +198,46 @@ void BackgroundWriter::do_task(StreamPiece& task) {
   segments_.stream(piece);
 }
 
-void BackgroundWriter::do_task(StreamEnd&) {
+void BackgroundWriter::do_task(StreamEnd& task) {
   const Stream stream = *std::exchange(stream_, std::nullopt);
   try {
-    if (!failed()) segments_.end_stream();
+    if (!failed()) segments_.end_stream(task.missing);
   } catch (const std::exception&) {
     fail(std::current_exception());  // the chunks behind it go back all the same
   }
   stream.value->location->crc32c = stream.crc;
   if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
   for (const ChunkFull& chunk : std::exchange(behind_stream_, {})) {
-    Task task = chunk;
-    perform(task);
+    Task behind = chunk;
+    perform(behind);
   }
 }
 
 void BackgroundWriter::do_task(CommitStep& task) {
+  step_ = nullptr;
+  task.step->measuring.finish();
   if (failed()) return;
-  const Step& step = *task.step;
+  if (task.step->dropped) {
+    segments_.abandon_step();
+  } else {
+    commit(*task.step, task.collections_file);
+  }
+}
+
+void BackgroundWriter::commit(const Step& step,
+                              const std::optional<std::vector<std::byte>>& collections_file) {
   const NamedTensor* replaced = nullptr;
   const std::vector<const Record*> rows = rows_of(step, replaced);
   if (replaced != nullptr && !std::exchange(warned_of_replacing_, true)) {
     log(LogLevel::Warning, "saved more than once in step " + std::to_string(step.header.step) +
                                ", the last value stays (said once): " + replaced->name);
   }
-  if (task.collections_file) {
+  if (collections_file) {
     const SegmentPolicy& policy = segments_.policy();
-    store_.put(policy.collections_key, *task.collections_file,
+    store_.put(policy.collections_key, *collections_file,
                policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   }
-  segments_.commit(step, rows);
+  segments_.commit(step.header, rows);
   const std::lock_guard lock(mutex_);
   committed_step_.store(step.header.step, std::memory_order_release);
   progress_.committed_step = step.header.step;
@@ -245,6 +253,10 @@ void BackgroundWriter::do_task(CommitStep& task) {
 
 void BackgroundWriter::do_task(SealNow&) {
   if (!failed()) segments_.seal();
+}
+
+void BackgroundWriter::do_task(LastNote& task) {
+  segments_.append_note(task.header, task.tensor->name, task.text);
 }
 
 }  // namespace cupel

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "chunk_pool.h"
-#include "cupel/core/dtype.h"
 #include "cupel/stats/statistics.h"
 #include "cupel/store/store.h"
 #include "segment_writer.h"
@@ -24,8 +23,8 @@
 namespace cupel {
 
 // Work for the background writer, done in the order in which it was handed over.
-struct ValueCopied {  // its bytes are there: checksum, counts, reductions
-  Record* value;
+struct StepBegun {  // its values may be measured
+  std::shared_ptr<Step> step;
 };
 struct ChunkFull {  // no value will be added: write the batch
   std::int64_t step;
@@ -38,14 +37,21 @@ struct StreamBegin {
 struct StreamPiece {
   Chunk* chunk;
 };
-struct StreamEnd {};
+struct StreamEnd {
+  std::uint64_t missing = 0;  // bytes that will not come, because the step was dropped
+};
 struct CommitStep {
-  std::unique_ptr<Step> step;
+  std::shared_ptr<Step> step;
   std::optional<std::vector<std::byte>> collections_file;  // to be put before the step exists
 };
 struct SealNow {};
-using Task =
-    std::variant<ValueCopied, ChunkFull, StreamBegin, StreamPiece, StreamEnd, CommitStep, SealNow>;
+struct LastNote {  // is tried also after an error
+  StepHeader header;
+  const NamedTensor* tensor;
+  std::string text;
+};
+using Task = std::variant<StepBegun, ChunkFull, StreamBegin, StreamPiece, StreamEnd, CommitStep,
+                          SealNow, LastNote>;
 
 // How far the background writer has come; read from any thread.
 struct WriterProgress {
@@ -57,50 +63,58 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
-// The one thread that computes checksums and statistics of saved values, writes them, commits steps
-// and seals segments. Chunks go back to the pool also after an error, so that whoever waits for one
-// goes on.
+// The one thread that writes values, commits steps and seals segments; between these it measures
+// values. Chunks go back to the pool also after an error, so that whoever waits for one goes on.
 class BackgroundWriter {
  public:
   BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool,
                    std::atomic<std::int64_t>& committed_step);
   ~BackgroundWriter();  // finishes what was handed over, without sealing
 
-  // Tasks that can wait for company do not wake the thread.
-  enum class Wake { Now, WhenWorthIt };
-  void hand_over(Task task, Wake wake = Wake::Now);
+  void hand_over(Task task);
+  // Says that values of so many bytes can be measured: wakes the thread when that is worth it.
+  void values_ready(std::size_t bytes) noexcept;
 
-  // Waits until `commits` CommitStep tasks are done; false when the time is over first.
-  bool wait_for_commits(std::uint64_t commits, std::chrono::milliseconds at_most);
+  // Waits until `commits` CommitStep tasks are done, and helps to measure `step` meanwhile; false
+  // when the time is over first.
+  bool wait_for_commits(std::uint64_t commits, Step& step, std::chrono::milliseconds at_most);
   void wait_until_idle();
+
+  // Records of steps that were handed over and are not committed yet.
+  std::size_t records_waiting() const noexcept { return records_waiting_; }
+  void wait_for_records_below(std::size_t most);
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
 
  private:
   void run();
-  void perform(Task& task);
-  void do_task(ValueCopied& task);
+  void perform(Task& task) noexcept;
+  void do_task(StepBegun& task);
   void do_task(ChunkFull& task);
   void do_task(StreamBegin& task);
   void do_task(StreamPiece& task);
   void do_task(StreamEnd& task);
   void do_task(CommitStep& task);
   void do_task(SealNow& task);
+  void do_task(LastNote& task);
   void write_chunk(const ChunkFull& task);
-  void fail(std::exception_ptr error);
+  void commit(const Step& step, const std::optional<std::vector<std::byte>>& collections_file);
+  void fail(std::exception_ptr error) noexcept;
   void seal_if_due();
+  bool can_measure() const { return step_ != nullptr && step_->measuring.has_work(); }
 
   Store& store_;
   ChunkPool& pool_;
   std::atomic<std::int64_t>& committed_step_;  // outlives the writer
-  SegmentWriter segments_;                     // the thread's own, as the stream's state
+  SegmentWriter segments_;                     // the thread's own, as what follows
 
   struct Stream {
     Record* value;
     std::uint32_t crc = 0;
     std::optional<StatisticsAccumulator> statistics;
   };
+  std::shared_ptr<Step> step_;  // whose values may be measured
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
   std::vector<ChunkFull>
@@ -110,11 +124,12 @@ class BackgroundWriter {
   std::condition_variable work_;
   std::condition_variable done_;
   std::deque<Task> tasks_;
-  std::size_t unannounced_ = 0;
   bool busy_ = false;
   bool stopping_ = false;
   WriterProgress progress_;
 
+  std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
+  std::atomic<std::size_t> records_waiting_{0};
   std::atomic<bool> failed_{false};
   std::jthread thread_;
 };

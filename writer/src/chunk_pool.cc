@@ -6,27 +6,37 @@
 #include <bit>
 #include <new>
 
+#include "cupel/core/log.h"
+
 namespace cupel {
 namespace {
 
 constexpr std::size_t kChunksWanted = 16;
 constexpr std::size_t kSmallestChunk = 64U << 10U;
+constexpr std::size_t kPage = 4U << 10U;
+constexpr std::size_t kHugePage = 2U << 20U;
 constexpr std::size_t kPrefaultStep = 64U << 10U;
+
+constexpr bool in_huge_pages(std::size_t size) { return size >= kHugePage; }
+constexpr std::align_val_t alignment(std::size_t size) {
+  return std::align_val_t{in_huge_pages(size) ? kHugePage : kPage};
+}
 
 }  // namespace
 
-PrefaultedMemory::PrefaultedMemory(std::size_t size) : size_(size) {
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(memory);
+PrefaultedMemory::PrefaultedMemory(std::size_t size)
+    : size_(size), data_(static_cast<std::byte*>(::operator new(size, alignment(size)))) {
+#ifdef MADV_HUGEPAGE
+  if (in_huge_pages(size)) static_cast<void>(::madvise(data_, size_, MADV_HUGEPAGE));
+#endif
 }
 
-PrefaultedMemory::~PrefaultedMemory() { ::munmap(data_, size_); }
+PrefaultedMemory::~PrefaultedMemory() { ::operator delete(data_, alignment(size_)); }
 
 void PrefaultedMemory::prefault(std::size_t bytes) noexcept {
   if (bytes <= prefaulted_) return;
-  const std::size_t end =
-      std::min(size_, (bytes + kPrefaultStep - 1) / kPrefaultStep * kPrefaultStep);
+  const std::size_t step = in_huge_pages(size_) ? kHugePage : kPrefaultStep;
+  const std::size_t end = std::min(size_, (bytes + step - 1) / step * step);
 #ifdef MADV_POPULATE_WRITE
   // Where the kernel does not know it, the pages come one by one when they are written to.
   static_cast<void>(::madvise(data_ + prefaulted_, end - prefaulted_, MADV_POPULATE_WRITE));
@@ -37,23 +47,57 @@ void PrefaultedMemory::prefault(std::size_t bytes) noexcept {
 ChunkPool::ChunkPool(std::size_t bytes, std::size_t largest_chunk)
     : chunk_bytes_(
           std::clamp(std::bit_floor(bytes / kChunksWanted), kSmallestChunk, largest_chunk)),
-      most_(std::max(bytes / chunk_bytes_, kLeast)) {}
+      most_(std::max(bytes / chunk_bytes_, kLeast)) {
+  free_.reserve(most_);
+}
 
-Chunk* ChunkPool::take(For purpose) {
+bool ChunkPool::has_one(For purpose) const noexcept {
   const std::size_t keep = purpose == For::Values ? kForStreams : 0;
-  std::unique_lock lock(mutex_);
-  given_back_.wait(lock, [&] { return free_.size() + (most_ - chunks_.size()) > keep; });
-  if (free_.empty()) return &chunks_.emplace_back(chunk_bytes_);
+  return free_.size() + (most_ - chunks_.size()) > keep;
+}
+
+Chunk* ChunkPool::take_one(For purpose) {
+  if (free_.empty()) {
+    try {
+      return &chunks_.emplace_back(chunk_bytes_);
+    } catch (const std::bad_alloc&) {
+      const std::size_t keep = purpose == For::Values ? kForStreams : 0;
+      if (chunks_.size() <= keep) throw;
+      most_ = chunks_.size();
+      log(LogLevel::Warning,
+          "no memory for more buffers: saving goes on with those that are there");
+      return nullptr;
+    }
+  }
   Chunk* chunk = free_.back();
   free_.pop_back();
   return chunk;
 }
 
-void ChunkPool::give_back(Chunk* chunk) {
+Chunk* ChunkPool::take(For purpose) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!has_one(purpose)) {
+      const auto begin = std::chrono::steady_clock::now();
+      given_back_.wait(lock, [&] { return has_one(purpose); });
+      waited_ns_ += (std::chrono::steady_clock::now() - begin).count();
+    }
+    if (Chunk* chunk = take_one(purpose)) return chunk;
+  }
+}
+
+Chunk* ChunkPool::try_take(For purpose) {
+  const std::lock_guard lock(mutex_);
+  return has_one(purpose) ? take_one(purpose) : nullptr;
+}
+
+void ChunkPool::release(Chunk* chunk) noexcept {
+  if (chunk->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   chunk->used = 0;
   chunk->values.clear();
   chunk->being_copied = 0;
   chunk->full = false;
+  chunk->holders.store(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   free_.push_back(chunk);
   given_back_.notify_all();

@@ -1,17 +1,19 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 namespace cupel {
 
 // Page-aligned memory whose pages are made before anybody writes to them, many at once, and only as
-// far as they are needed: small steps cost few pages.
+// far as they are needed: small steps cost few pages. Large memory is in huge pages where the
+// system has them to give.
 class PrefaultedMemory {
  public:
   explicit PrefaultedMemory(std::size_t size);  // throws std::bad_alloc
@@ -23,15 +25,15 @@ class PrefaultedMemory {
   void prefault(std::size_t bytes) noexcept;
 
  private:
-  std::byte* data_;
   std::size_t size_;
+  std::byte* data_;
   std::size_t prefaulted_ = 0;
 };
 
 struct Record;
 
 // Values on their way to the events file, one after another. Belongs to whoever took it from the
-// pool.
+// pool; handed over, it is held by its writing and by each value that still has to be measured.
 struct Chunk {
   explicit Chunk(std::size_t size) : memory(size) {}
   PrefaultedMemory memory;
@@ -39,6 +41,7 @@ struct Chunk {
   std::vector<Record*> values;  // in the order of their bytes
   int being_copied = 0;         // values that have room here but not yet their bytes
   bool full = false;            // nobody will ask for room any more
+  std::atomic<int> holders{1};
 };
 
 // A bounded number of equal chunks, made when first needed and then reused.
@@ -49,21 +52,32 @@ class ChunkPool {
 
   enum class For { Values, Stream };
   // An empty chunk; waits while all are in use. The last kForStreams are kept for streamed values,
-  // whose writing must go on when everything else waits for it.
+  // whose writing must go on when everything else waits for it. Where the system has no memory for
+  // another chunk, those that are there are all there will be; throws std::bad_alloc only if
+  // waiting for one of them could be for ever.
   Chunk* take(For purpose);
-  void give_back(Chunk* chunk);
+  // The same without waiting; null when all are in use.
+  Chunk* try_take(For purpose);
+  // One holder less; the last one gives the chunk back.
+  void release(Chunk* chunk) noexcept;
 
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  // How long take() has waited, all threads together.
+  std::chrono::nanoseconds waited() const noexcept { return std::chrono::nanoseconds(waited_ns_); }
 
  private:
   static constexpr std::size_t kLeast = 4;
   static constexpr std::size_t kForStreams = 2;
+  bool has_one(For purpose) const noexcept;  // the mutex is held
+  Chunk* take_one(For purpose);              // the mutex is held; null after running out of memory
+
   std::size_t chunk_bytes_;
   std::size_t most_;
   std::mutex mutex_;
   std::condition_variable given_back_;
   std::deque<Chunk> chunks_;
-  std::vector<Chunk*> free_;
+  std::vector<Chunk*> free_;  // has room for all
+  std::atomic<std::int64_t> waited_ns_{0};
 };
 
 }  // namespace cupel

@@ -23,6 +23,8 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
   }
 }
 
+constexpr std::string_view kChief = "worker_0";
+
 std::string random_run_name() {
   static constexpr std::string_view kHexadecimal = "0123456789abcdef";
   std::random_device random;
@@ -49,7 +51,7 @@ std::string expand_out_dir(const std::string& out_dir) {
 RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions& options)
     : store_(store),
       worker_(options.worker),
-      num_workers_(options.include_workers == "all" ? options.num_workers : 1) {
+      num_workers_(options.include_workers == "all" ? options.num_workers.value_or(1) : 1) {
   check_worker_name(worker_);
   if (!directory.empty()) {
     lock_ = DirectoryLock::try_acquire(directory, ".lock-" + worker_);
@@ -69,14 +71,22 @@ void RunFiles::settle_existing_run(Existing existing) {
         "Continue: " +
         store_.location());
   }
-  // Of an unfinished run of several workers the others may be alive.
-  if (existing == Existing::Replace && (finished || num_workers_ == 1)) {
-    remove_run();
-  } else if (finished) {
-    store_.remove(kEndMarker);
+  if (existing == Existing::Replace) {
+    // Of a run of several workers the others may be alive, and what they left is theirs to replace.
+    if (num_workers_ == 1) {
+      remove_run();
+    } else {
+      remove_own();
+    }
   }
-  store_.remove(ended_key(worker_));
-  store_.remove(kStopFile);
+  store_.remove(kEndMarker);
+  if (worker_ == kChief) {
+    // Nobody can have ended before the chief began, nor asked it to stop.
+    for (const ObjectInfo& object : store_.list(kEndedPrefix)) store_.remove(object.key);
+    store_.remove(kStopFile);
+  } else {
+    store_.remove(ended_key(worker_));
+  }
 
   for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {
     const auto worker = parse_collections_key(object.key);
@@ -98,10 +108,24 @@ void RunFiles::remove_run() {
   store_.remove(kEndMarker);
 }
 
+void RunFiles::remove_own() {
+  for (const ObjectInfo& object : store_.list(kIndexPrefix)) {
+    const auto segment = SegmentName::parse_index_key(object.key);
+    if (!segment || segment->worker != worker_) continue;
+    store_.remove(object.key);
+    store_.remove(segment->events_key());
+  }
+  store_.remove(collections_key());
+}
+
 std::string RunFiles::collections_key() const { return cupel::collections_key(worker_); }
 
-std::vector<std::byte> RunFiles::collections_file(const Collections& collections) const {
-  return encode_collections_file({num_workers_, run_, worker_, attempt_, collections});
+std::vector<std::byte> RunFiles::collections_file(const Collections& collections,
+                                                  const StepCounters& at_close) const {
+  CollectionsFile file{num_workers_, run_, worker_, attempt_, collections};
+  for (const Mode mode : kAllModes)
+    if (at_close[mode] >= 0) file.steps.emplace(mode, at_close[mode]);
+  return encode_collections_file(file);
 }
 
 void RunFiles::write_end() {

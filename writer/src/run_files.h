@@ -10,6 +10,7 @@
 #include "cupel/store/local_store.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
+#include "cupel/writer/step_counters.h"
 
 namespace cupel {
 
@@ -30,18 +31,18 @@ class RunFiles {
   std::int32_t attempt() const noexcept { return attempt_; }
 
   std::string collections_key() const;
-  std::vector<std::byte> collections_file(const Collections& collections) const;
+  // `at_close` are the counters of an attempt that has ended; none while it runs.
+  std::vector<std::byte> collections_file(const Collections& collections,
+                                          const StepCounters& at_close) const;
 
   // Says that this worker has ended; the last of all workers says that training has. A power loss
   // may take that back, and then the run has not ended.
   void write_end();
 
-  bool stop_requested() const { return store_.stat(kStopKey).has_value(); }
-
  private:
-  static constexpr const char* kStopKey = "stop_training";
   void settle_existing_run(Existing existing);
   void remove_run();
+  void remove_own();
 
   Store& store_;
   std::string worker_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
@@ -23,19 +24,46 @@ std::set<std::string, std::less<>> included_names(const HookOptions& options) {
   return names;
 }
 
-SaveConfig hook_save_config(const HookOptions& options) {
-  SaveConfig config = options.save_config;
-  if (options.profile == Profile::XGBoost && config == SaveConfig{})
-    config.save_interval = kXGBoostInterval;
-  return config;
-}
-
 SaveDecision decision(const std::optional<ReductionConfig>& config) {
-  if (!config) return {.raw = true, .shape = false, .reductions = {}};
+  if (!config) return {.raw = true};
   return {.raw = config->save_raw_tensor, .shape = config->save_shape, .reductions = config->set()};
 }
 
+SaveDecision hook_decision(const HookOptions& options) {
+  if (options.profile != Profile::XGBoost || !options.reduction_config)
+    return decision(options.reduction_config);
+  log(LogLevel::Warning,
+      "reduction_config of the hook is ignored in the profile XGBoost; collections may have one");
+  return decision(std::nullopt);
+}
+
+// Values changed in place have not passed a setter.
+void check_save_config(const Collection& collection) {
+  if (!collection.save_config()) return;
+  try {
+    collection.save_config()->validate();
+  } catch (const UsageError& error) {
+    throw UsageError("The save_config of collection \"" + collection.name() +
+                     "\" is illegal: " + error.what());
+  }
+}
+
+std::size_t place_of(Mode mode) noexcept {
+  return static_cast<std::size_t>(std::ranges::find(kAllModes, mode) - kAllModes.begin());
+}
+
 }  // namespace
+
+SaveSteps::SaveSteps(SaveConfigMode config)
+    : listed_(std::exchange(config.save_steps, {})), interval_(std::move(config)) {
+  std::sort(listed_.begin(), listed_.end());
+  listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
+}
+
+bool SaveSteps::contains(std::int64_t mode_step) const noexcept {
+  return interval_.should_save(mode_step) ||
+         std::binary_search(listed_.begin(), listed_.end(), mode_step);
+}
 
 Collections initial_collections(const HookOptions& options) {
   Collections collections = builtin_collections(options.profile);
@@ -47,33 +75,58 @@ Collections initial_collections(const HookOptions& options) {
   return collections;
 }
 
+SaveConfig hook_save_config(const HookOptions& options) {
+  SaveConfig config = options.save_config;
+  if (options.profile == Profile::XGBoost && config.mode_less() == SaveConfigMode{})
+    config.save_interval = kXGBoostInterval;
+  return config;
+}
+
+SavePlan::Timetable SavePlan::timetable(const SaveConfig& config) {
+  Timetable table;
+  table.reserve(kAllModes.size());
+  for (const Mode mode : kAllModes) table.emplace_back(config.mode(mode));
+  return table;
+}
+
 SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
   const Collections builtin = builtin_collections(options.profile);
   const auto included = included_names(options);
   const SaveConfig hook_config = hook_save_config(options);
-  const SaveDecision hook_decision = decision(options.reduction_config);
+  const SaveDecision hook_wants = hook_decision(options);
+  timetables_.push_back(timetable(hook_config));
+  const auto save = [&](const Collection& collection) {
+    std::size_t times = 0;
+    if (const auto& config = collection.save_config()) {
+      times = timetables_.size();
+      timetables_.push_back(timetable(config->resolved(hook_config)));
+    }
+    const auto& reductions = collection.reduction_config();
+    SaveDecision what = reductions ? decision(reductions) : hook_wants;
+    if (is_scalar_collection(collection.name())) what = {.raw = true, .must_be_raw = true};
+    columns_ |= what.reductions;
+    saved_.push_back({collection, times, what, is_training_only_collection(collection.name())});
+  };
   for (const auto& [name, collection] : collections) {
     if (!builtin.contains(name) && collection.include_regex().empty() &&
         collection.tensor_names().empty()) {
       throw InvalidCollectionConfiguration(name);
     }
-    if (!included.contains(kAll) && !included.contains(name)) continue;
-    Saved saved{
-        collection,
-        collection.save_config() ? collection.save_config()->resolved(hook_config) : hook_config,
-        collection.reduction_config() ? decision(collection.reduction_config()) : hook_decision,
-        is_training_only_collection(name)};
-    if (is_scalar_collection(name)) saved.what = {.raw = true, .shape = false, .reductions = {}};
-    columns_ |= saved.what.reductions;
-    saved_.push_back(std::move(saved));
+    check_save_config(collection);
+    if (included.contains(kAll) || included.contains(name)) {
+      save(collection);
+    } else if (name == kDefault && !collection.include_regex().empty()) {
+      log(LogLevel::Warning,
+          "collection \"default\" has patterns but is not to be saved: name it in "
+          "include_collections, or give the patterns as include_regex");
+    }
   }
   for (const std::string& name : included) {
     if (collections.contains(name)) continue;
     log(LogLevel::Warning,
         "collection \"" + name +
             "\" is to be saved but was not configured; it holds what calls put into it");
-    columns_ |= hook_decision.reductions;
-    saved_.push_back({Collection(name), hook_config, hook_decision, false});
+    save(Collection(name));
   }
 }
 
@@ -87,16 +140,26 @@ Membership SavePlan::membership(std::string_view tensor, std::span<const std::st
   return members;
 }
 
+bool SavePlan::is_active(const Saved& saved, Mode mode, std::int64_t mode_step) const {
+  if (saved.training_only && (mode == Mode::Eval || mode == Mode::Predict)) return false;
+  return timetables_[saved.timetable][place_of(mode)].contains(mode_step);
+}
+
+bool SavePlan::is_any_active(Mode mode, std::int64_t mode_step) const {
+  return std::ranges::any_of(saved_,
+                             [&](const Saved& saved) { return is_active(saved, mode, mode_step); });
+}
+
 SaveDecision SavePlan::decide(std::span<const std::uint16_t> members, Mode mode,
                               std::int64_t mode_step) const {
   SaveDecision result;
   for (const std::uint16_t member : members) {
     const Saved& saved = saved_[member];
-    if (saved.training_only && (mode == Mode::Eval || mode == Mode::Predict)) continue;
-    if (!saved.when.should_save(mode, mode_step)) continue;
+    if (!is_active(saved, mode, mode_step)) continue;
     result.raw |= saved.what.raw;
     result.shape |= saved.what.shape;
     result.reductions |= saved.what.reductions;
+    result.must_be_raw |= saved.what.must_be_raw;
   }
   return result;
 }

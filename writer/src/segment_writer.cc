@@ -1,12 +1,17 @@
 #include "segment_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
+
+#include "cupel/core/error.h"
+#include "value_bytes.h"
 
 namespace cupel {
 namespace {
 
-constexpr std::array<std::byte, 64> kZeros{};  // Arrow pads to 8 or 64 bytes
+// For padding (Arrow pads to 8 or 64 bytes), and for values that did not come.
+constexpr std::array<std::byte, 64U << 10U> kZeros{};
 
 }  // namespace
 
@@ -52,27 +57,56 @@ void SegmentWriter::begin_stream(std::int64_t step, Record& value) {
 
 void SegmentWriter::stream(std::span<const std::byte> piece) { append_events(std::array{piece}); }
 
-void SegmentWriter::end_stream() {
+void SegmentWriter::end_stream(std::uint64_t missing) {
+  for (std::uint64_t left = missing; left > 0;) {
+    const std::size_t piece = std::min<std::uint64_t>(left, kZeros.size());
+    append_events(std::array{std::span(kZeros).first(piece)});
+    left -= piece;
+  }
   if (stream_padding_ > 0) append_events(std::array{std::span(kZeros).first(stream_padding_)});
 }
 
-void SegmentWriter::commit(const Step& step, std::span<const Record* const> records) {
-  Open& segment = open(step.header.step);
+void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const> records) {
   std::vector<IndexRow> rows;
   rows.reserve(records.size());
   for (const Record* record : records) {
-    IndexRow row;
+    IndexRow& row = rows.emplace_back();
     row.tensor = record->tensor->name;
     row.dtype = record->dtype;
     row.elements = record->elements;
     row.shape = record->with_shape ? &record->shape : nullptr;
     row.location = record->location;
-    if (record->inline_length) row.inline_value = record->inline_value();
+    if (record->inline_length) row.inline_value = record->value();
     row.counts = record->counts;
     row.reductions = record->reductions;
-    rows.push_back(std::move(row));
   }
-  const std::vector<std::byte> batch = segment.index.encode_step(step.header, rows);
+  append_index(step, rows);
+}
+
+void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
+                                const std::string& text) {
+  if (open_) {
+    const auto index = store_.stat(open_->name.index_key());
+    if ((index ? index->size : 0) != open_->index_size)
+      throw StoreError(open_->name.index_key(), false, "something lies behind the last step");
+  }
+  const TensorView view(&text, {1});
+  std::array<std::byte, kMaxInlineBytes> value{};
+  const std::size_t length = std::min<std::uint64_t>(value_length(view), value.size());
+  write_value(view, value.data());
+  const Shape shape({1});
+  IndexRow row;
+  row.tensor = tensor;
+  row.dtype = DType::Utf8;
+  row.elements = 1;
+  row.shape = &shape;
+  row.inline_value = std::span(value).first(length);
+  append_index(step, std::span(&row, 1));
+}
+
+void SegmentWriter::append_index(const StepHeader& step, std::span<const IndexRow> rows) {
+  Open& segment = open(step.step);
+  const std::vector<std::byte> batch = segment.index.encode_step(step, rows);
   if (policy_.sync == Sync::Step && segment.events_size > 0) store_.sync(segment.name.events_key());
   store_.append(segment.name.index_key(), segment.index_size, std::array{std::span(batch)});
   segment.index_size += batch.size();

@@ -48,10 +48,17 @@ class SegmentWriter {
   // The same for one value that comes in pieces.
   void begin_stream(std::int64_t step, Record& value);
   void stream(std::span<const std::byte> piece);
-  void end_stream();
+  void end_stream(std::uint64_t missing);  // so many bytes did not come and are written as zeros
 
   // Makes the step exist. The records are sorted by name, without duplicates, and not empty.
-  void commit(const Step& step, std::span<const Record* const> records);
+  void commit(const StepHeader& step, std::span<const Record* const> records);
+  // The step whose values were written will not exist; they stay where they are, unreferenced.
+  void abandon_step() noexcept { inside_step_ = false; }
+
+  // Adds a step that holds nothing but one text, of at most 48 bytes. May be called after an error;
+  // refuses, by StoreError, where that left anything behind the last committed step: a reader takes
+  // it for a step to come only as long as nothing follows.
+  void append_note(const StepHeader& step, std::string_view tensor, const std::string& text);
 
   const SegmentPolicy& policy() const noexcept { return policy_; }
 
@@ -75,6 +82,7 @@ class SegmentWriter {
     Clock::time_point since = Clock::now();
   };
   Open& open(std::int64_t step);
+  void append_index(const StepHeader& step, std::span<const IndexRow> rows);
   void append_events(std::span<const std::span<const std::byte>> pieces);
 
   Store& store_;

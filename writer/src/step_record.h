@@ -13,12 +13,14 @@
 #include "cupel/core/value_counts.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
+#include "measuring.h"
 #include "tensor_table.h"
 
 namespace cupel {
 
-// One save of one tensor. The training thread fills in what it knows; the background writer the
-// rest.
+struct Chunk;
+
+// One save of one tensor. The training thread fills in what it knows; who measures it, the rest.
 struct Record {
   const NamedTensor* tensor = nullptr;
   DType dtype = DType::F32;
@@ -26,25 +28,32 @@ struct Record {
   Shape shape;
   std::int64_t elements = 0;
 
-  ReductionSet wanted;  // of a raw value: still to be computed by the background writer
+  ReductionSet wanted;  // of a raw value: still to be computed
   std::optional<ValueCounts> counts;
   ReductionValues reductions;
 
   // A raw value is inline, in a chunk until its batch is written, or streamed.
   std::optional<std::uint8_t> inline_length;
   std::array<std::byte, kMaxInlineBytes> inline_bytes{};
+  Chunk* chunk = nullptr;
   const std::byte* bytes = nullptr;
   std::optional<ValueLocation> location;  // the length is known from the start
 
-  std::span<const std::byte> inline_value() const noexcept {
-    return {inline_bytes.data(), *inline_length};
+  // The value's bytes where they are now; not of a streamed one.
+  std::span<const std::byte> value() const noexcept {
+    if (inline_length) return {inline_bytes.data(), *inline_length};
+    return {bytes, static_cast<std::size_t>(location->length)};
   }
 };
 
 // A step that is being saved: what goes into its index batch.
 struct Step {
+  explicit Step(const StepHeader& step_header, ChunkPool& pool)
+      : header(step_header), measuring(pool) {}
   StepHeader header;
   std::deque<Record> records;
+  Measuring measuring;
+  bool dropped = false;  // is not to be committed
 };
 
 }  // namespace cupel

@@ -2,77 +2,85 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "cupel/stats/statistics.h"
 #include "value_bytes.h"
 
 namespace cupel {
-namespace {
 
-// One pass over the pieces of a streamed value does not yield these.
-ReductionSet whole_value_only(ReductionSet wanted) {
-  ReductionSet rest;
-  wanted.for_each([&](Reduction reduction) {
-    if (reduction.op == ReductionOp::Prod || reduction.op == ReductionOp::Median)
-      rest.add(reduction);
-  });
-  return rest;
-}
+void StepRecorder::begin(const StepHeader& header) { header_ = header; }
 
-}  // namespace
-
-void StepRecorder::begin(const StepHeader& header) {
-  step_ = std::make_unique<Step>();
-  step_->header = header;
-}
-
-Record& StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view,
+Record* StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view,
                                  const SaveDecision& what) {
   const std::lock_guard lock(mutex_);
+  if (step_ == nullptr) {
+    auto step = std::make_shared<Step>(header_, pool_);
+    writer_.hand_over(StepBegun{step});
+    step_ = std::move(step);
+  }
+  if (step_->dropped) return nullptr;
+  step_->measuring.expect_one();
   Record& record = step_->records.emplace_back();
   record.tensor = &tensor;
   record.dtype = view.dtype();
   record.shape = view.shape();
   record.with_shape = what.shape || what.raw;
   record.elements = view.elements();
-  return record;
+  return &record;
 }
 
 void StepRecorder::save(const NamedTensor& tensor, const TensorView& view,
                         const SaveDecision& what) {
-  Record& record = new_record(tensor, view, what);
   const ReductionSet reductions = view.dtype() == DType::Utf8 ? ReductionSet{} : what.reductions;
+  if (!what.raw && !what.shape && reductions.empty()) return;  // strings have no reductions
+  Record* const record = new_record(tensor, view, what);
+  if (record == nullptr) return;
   if (!what.raw) {
     if (reductions.empty()) return;
     const Statistics statistics = compute_statistics(view);
-    if (is_floating(view.dtype())) record.counts = statistics.counts;
-    record.reductions = compute_reductions(view, reductions, &statistics);
+    if (is_floating(view.dtype())) record->counts = statistics.counts;
+    record->reductions = compute_reductions(view, reductions, &statistics);
     return;
   }
-  record.wanted = reductions;
+  record->wanted = reductions;
   const std::uint64_t length = value_length(view);
   if (length <= kMaxInlineBytes) {
-    record.inline_length = static_cast<std::uint8_t>(length);
-    write_value(view, record.inline_bytes.data());
-    writer_.hand_over(ValueCopied{&record}, BackgroundWriter::Wake::WhenWorthIt);
+    write_value(view, record->inline_bytes.data());
+    record->inline_length = static_cast<std::uint8_t>(length);
+    ready(*record);
     return;
   }
-  record.location = ValueLocation{0, length, 0};
+  record->location = ValueLocation{0, length, 0};
   if (length <= pool_.chunk_bytes()) {
-    save_in_chunk(record, view);
+    save_in_chunk(*record, view);
   } else {
-    save_streamed(record, view);
+    save_streamed(*record, view);
   }
+}
+
+void StepRecorder::ready(Record& record) {
+  step_->measuring.add(record);
+  writer_.values_ready(record.value().size());
 }
 
 void StepRecorder::save_in_chunk(Record& record, const TensorView& view) {
   Chunk* chunk = reserve(record);
+  if (chunk == nullptr) return;
   write_value(view, const_cast<std::byte*>(record.bytes));
-  writer_.hand_over(ValueCopied{&record}, BackgroundWriter::Wake::WhenWorthIt);
+  ready(record);
+  copied(chunk);
+}
+
+void StepRecorder::copied(Chunk* chunk) {
   const std::lock_guard lock(mutex_);
   --chunk->being_copied;
   if (chunk->full) hand_over_when_copied(chunk);
+}
+
+Chunk* StepRecorder::take(ChunkPool::For purpose) {
+  return when_full_ == WhenFull::Block ? pool_.take(purpose) : pool_.try_take(purpose);
 }
 
 // Waits for a chunk without the mutex: those who finish copying need it to let theirs go.
@@ -85,29 +93,42 @@ Chunk* StepRecorder::reserve(Record& record) {
       hand_over_when_copied(std::exchange(chunk_, nullptr));
     }
     lock.unlock();
-    Chunk* fresh = pool_.take(ChunkPool::For::Values);
+    Chunk* fresh = take(ChunkPool::For::Values);
     lock.lock();
+    if (fresh == nullptr) step_->dropped = true;
+    if (step_->dropped) {
+      if (fresh != nullptr) pool_.release(fresh);
+      return nullptr;
+    }
     if (chunk_ == nullptr) {
       chunk_ = fresh;
     } else {
-      pool_.give_back(fresh);
+      pool_.release(fresh);
     }
   }
+  chunk_->values.push_back(&record);
   record.bytes = chunk_->memory.data() + chunk_->used;
+  record.chunk = chunk_;
   chunk_->used += length;
   chunk_->memory.prefault(chunk_->used);
-  chunk_->values.push_back(&record);
   ++chunk_->being_copied;
+  ++chunk_->holders;
   return chunk_;
 }
 
 void StepRecorder::hand_over_when_copied(Chunk* chunk) {
-  if (chunk->being_copied == 0) writer_.hand_over(ChunkFull{step_->header.step, chunk});
+  if (chunk->being_copied > 0) return;
+  try {
+    writer_.hand_over(ChunkFull{step_->header.step, chunk});
+  } catch (...) {
+    pool_.release(chunk);
+    throw;
+  }
 }
 
 void StepRecorder::save_streamed(Record& record, const TensorView& view) {
   const auto length = static_cast<std::size_t>(record.location->length);
-  if (const ReductionSet whole = whole_value_only(record.wanted); !whole.empty()) {
+  if (const ReductionSet whole = beyond_one_pass(record.wanted); !whole.empty()) {
     record.reductions = compute_reductions(view, whole);
   }
   // Only row-major bytes can be cut into pieces where they are.
@@ -119,26 +140,41 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     bytes = copy.get();
   }
   const std::lock_guard lock(stream_mutex_);
-  writer_.hand_over(StreamBegin{step_->header.step, &record});
+  writer_.hand_over(StreamBegin{header_.step, &record});
+  // The stream is ended whatever happens: the writer waits for it with all other values.
+  struct Ending {
+    BackgroundWriter& writer;
+    std::uint64_t missing;
+    ~Ending() {
+      try {
+        writer.hand_over(StreamEnd{missing});
+      } catch (const std::bad_alloc&) {  // then the loop below has failed as well, and says so
+      }
+    }
+  } ending{writer_, length};
   for (std::size_t begin = 0; begin < length;) {
-    Chunk* chunk = pool_.take(ChunkPool::For::Stream);
+    Chunk* chunk = take(ChunkPool::For::Stream);
+    if (chunk == nullptr) return drop();
     chunk->used = std::min(pool_.chunk_bytes(), length - begin);
     chunk->memory.prefault(chunk->used);
     std::memcpy(chunk->memory.data(), bytes + begin, chunk->used);
     begin += chunk->used;
+    ending.missing -= chunk->used;
     writer_.hand_over(StreamPiece{chunk});
   }
-  writer_.hand_over(StreamEnd{});
 }
 
-bool StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
+void StepRecorder::drop() {
+  const std::lock_guard lock(mutex_);
+  if (step_ != nullptr) step_->dropped = true;
+}
+
+std::shared_ptr<Step> StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
+  if (step_ == nullptr) return nullptr;
   if (chunk_ != nullptr) hand_over_when_copied(std::exchange(chunk_, nullptr));
-  if (step_->records.empty()) {
-    step_.reset();
-    return false;
-  }
-  writer_.hand_over(CommitStep{std::move(step_), std::move(collections_file)});
-  return true;
+  auto step = std::exchange(step_, nullptr);
+  writer_.hand_over(CommitStep{step, std::move(collections_file)});
+  return step;
 }
 
 }  // namespace cupel

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "background_writer.h"
@@ -19,32 +19,41 @@ namespace cupel {
 // rest may not.
 class StepRecorder {
  public:
-  StepRecorder(BackgroundWriter& writer, ChunkPool& pool) : writer_(writer), pool_(pool) {}
+  StepRecorder(BackgroundWriter& writer, ChunkPool& pool, WhenFull when_full)
+      : writer_(writer), pool_(pool), when_full_(when_full) {}
 
   void begin(const StepHeader& header);
-  bool has_step() const noexcept { return step_ != nullptr; }
-  bool has_records() const noexcept { return !step_->records.empty(); }
-  const StepHeader& header() const noexcept { return step_->header; }
+  bool has_records() const noexcept { return step_ != nullptr; }
+  std::int64_t step() const noexcept { return header_.step; }
 
   // Saves a tensor; the view is a valid one.
   void save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
 
-  // Ends the step and hands it over; false if nothing was saved in it.
-  bool end(std::optional<std::vector<std::byte>> collections_file);
+  // Gives up the step: nothing of it will be in the run, what is still saved is ignored.
+  void drop();
+  bool dropped() const noexcept { return step_ != nullptr && step_->dropped; }
+
+  // Ends the step and hands it over, also if it was dropped; null if nothing was saved in it.
+  std::shared_ptr<Step> end(std::optional<std::vector<std::byte>> collections_file);
 
  private:
-  Record& new_record(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
+  Record* new_record(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
+  void ready(Record& record);
   void save_in_chunk(Record& record, const TensorView& view);
-  Chunk* reserve(Record& record);  // room in a chunk, which is then being copied to
+  Chunk* reserve(Record& record);  // room in a chunk, which is then being copied to; null: dropped
+  Chunk* take(ChunkPool::For purpose);
   void save_streamed(Record& record, const TensorView& view);
+  void copied(Chunk* chunk);
   void hand_over_when_copied(Chunk* chunk);
 
   BackgroundWriter& writer_;
   ChunkPool& pool_;
-  std::mutex mutex_;         // step, chunk
-  std::mutex stream_mutex_;  // one streamed value at a time
-  std::unique_ptr<Step> step_;
+  WhenFull when_full_;
+  StepHeader header_;
+  std::mutex mutex_;            // what follows
+  std::shared_ptr<Step> step_;  // null until something is saved
   Chunk* chunk_ = nullptr;
+  std::mutex stream_mutex_;  // one streamed value at a time
 };
 
 }  // namespace cupel

@@ -39,7 +39,8 @@ class Collection {
 
   const std::optional<SaveConfig>& save_config() const noexcept { return save_config_; }
   Collection& set_save_config(SaveConfig config);
-  /// The configuration to change in place, made with defaults if there is none yet.
+  /// The configuration to change in place, made with defaults if there is none yet. Illegal values
+  /// are reported when the first step begins.
   SaveConfig& mutable_save_config();
   const std::optional<ReductionConfig>& reduction_config() const noexcept {
     return reduction_config_;

@@ -38,6 +38,9 @@ struct SaveConfig {
   std::vector<std::int64_t> save_steps = {};
   std::map<Mode, SaveConfigMode> mode_save_configs = {};
 
+  /// One configuration for all modes.
+  static SaveConfig of(SaveConfigMode every_mode);
+
   /// The mode-less values.
   SaveConfigMode mode_less() const;
   /// What holds for `mode` when there is nothing to fall back to.

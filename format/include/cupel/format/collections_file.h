@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cupel/core/collection.h"
+#include "cupel/core/mode.h"
 
 namespace cupel {
 
@@ -20,14 +22,17 @@ struct CollectionsFile {
   std::int64_t num_workers = 1;
   std::string run;  ///< Random hexadecimal text, the same in every file of a run.
   std::string worker;
-  std::int32_t attempt = 0;
+  std::int32_t attempt = 0;  ///< At most INT32_MAX - 1, so that there is a next one.
   Collections collections;
+  /// Where the counters stood when the attempt was closed: the number of the last step of each mode
+  /// that began, saved or not; Global's is that of all. Empty: the attempt was not closed.
+  std::map<Mode, std::int64_t> steps = {};
 };
 
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
 
 /// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or
-/// that a newer major version wrote.
+/// that a newer major version wrote. What a newer minor version has added is ignored.
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
 
 }  // namespace cupel

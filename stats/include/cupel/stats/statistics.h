@@ -101,6 +101,9 @@ class StatisticsAccumulator {
 /// numeric views only.
 Statistics compute_statistics(const TensorView& view) noexcept;
 
+/// Those of `wanted` that one pass does not yield: prod and median.
+ReductionSet beyond_one_pass(ReductionSet wanted) noexcept;
+
 /// The wanted reductions of a whole tensor, prod and median included. Valid numeric views only.
 ///
 /// Those of Statistics are taken from `known` if given, and cost one pass otherwise. prod is the

@@ -13,6 +13,7 @@
 #include "cupel/core/collection.h"
 #include "cupel/core/mode.h"
 #include "cupel/core/tensor_view.h"
+#include "cupel/writer/hook_configuration.h"
 #include "cupel/writer/hook_options.h"
 
 namespace cupel {
@@ -26,11 +27,18 @@ struct HookReport {
   std::int64_t last_committed_step = -1;
   std::int64_t tensors_saved = 0;  ///< Rows of the index.
   std::uint64_t value_bytes = 0;   ///< Raw values, inline ones included.
-  /// The share of the time since construction that calls of the hook took on the training thread.
+  std::int64_t steps_dropped =
+      0;  ///< Steps lost because the buffers were full (WhenFull::DropStep).
+  std::int64_t steps_left_out = 0;  ///< Due steps that the overhead budget had no time for.
+  /// The share of the time since construction that calls of the hook took on training threads,
   double overhead = 0;
+  double waiting = 0;                    ///< and the part of it in which they waited for the store.
   std::vector<std::string> never_saved;  ///< Names that no saved collection wanted, sorted.
   std::vector<std::string> problems;     ///< What went wrong, in order; empty when nothing did.
-  bool disabled = false;                 ///< An error ended saving; the first problems say which.
+  /// What the hook told readers of the run about data that is missing: JSON texts, as in
+  /// Trial::notes.
+  std::vector<std::string> notes;
+  bool disabled = false;  ///< An error ended saving; the first problems say which.
 };
 
 namespace detail {
@@ -66,6 +74,7 @@ class CollectionNames {
   CollectionNames(std::initializer_list<std::string_view> names) : names_(names) {}
   CollectionNames(std::string_view name) : names_{name} {}               // NOLINT(*-explicit-*)
   CollectionNames(const char* name) : names_{std::string_view(name)} {}  // NOLINT(*-explicit-*)
+  CollectionNames(const std::string& name) : names_{name} {}             // NOLINT(*-explicit-*)
   CollectionNames(const std::vector<std::string>& names)
       : names_(names.begin(), names.end()) {}  // NOLINT(*-explicit-*)
   std::span<const std::string_view> names() const noexcept { return names_; }
@@ -86,6 +95,10 @@ class CollectionNames {
 /// The bytes of a view have been read when the call returns. After construction nothing is thrown
 /// into training (unless on_error is Throw): a failing hook logs once, stops saving, and tells in
 /// its report.
+///
+/// A hook that is still open when the process exits is closed then. In the child of a fork it does
+/// nothing, and what it was writing stays its parent's. With USE_SMDEBUG=0 in the environment every
+/// hook wants nothing and touches no disk.
 class Hook {
  public:
   /// Throws UsageError for illegal options, an out_dir that must not be reused, or a second writer
@@ -93,13 +106,19 @@ class Hook {
   explicit Hook(HookOptions options);
   /// The same into a store of the caller's; out_dir is not looked at.
   Hook(HookOptions options, std::shared_ptr<Store> store);
+  /// As a configuration file says (hook_configuration.h); into `store` if there is one.
+  explicit Hook(HookConfiguration configuration, std::shared_ptr<Store> store = nullptr);
+  /// Reads the file `path`, by default the one that SMDEBUG_CONFIG_FILE_PATH names, with `base` for
+  /// what it does not say. Throws UsageError with all mistakes of the file.
+  static Hook create_from_json_file(const std::string& path = {}, HookOptions base = {});
   ~Hook();  ///< Closes.
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
-  /// The collection of that name, made if there is none; configure it before the first step.
+  /// The collection of that name, made if there is none; configure it before the first step. What
+  /// is changed later has no effect. An empty name is a UsageError.
   Collection& get_collection(std::string_view name);
-  /// Adds a collection, or replaces the one of its name.
+  /// Adds a collection, or replaces the one of its name; before the first step.
   void add_collection(Collection collection);
   const Collections& get_collections() const noexcept;
 
@@ -110,7 +129,7 @@ class Hook {
 
   /// Begins a step: the first call begins step 0 of the mode and global step 0.
   void next_step();
-  std::int64_t step() const noexcept;                ///< The global step; -1 before the first.
+  std::int64_t step() const noexcept;  ///< The global step; -1 before the first of a new run.
   std::int64_t mode_step(Mode mode) const noexcept;  ///< -1 before the mode's first.
 
   /// Looks a name up, joining the named collections; once per tensor, not per step.
@@ -127,6 +146,11 @@ class Hook {
   }
   void save_tensor(std::string_view name, const TensorView& view,
                    const CollectionNames& collections = {});
+
+  /// Saves what went into a module as "<module>_input_0", "_input_1" … and what came out of it as
+  /// "<module>_output_0" …; called again in the same step for the same module, the numbers go on.
+  void save_inputs(std::string_view module, std::span<const TensorView> views);
+  void save_outputs(std::string_view module, std::span<const TensorView> views);
 
   /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
   /// step that began last; before the first, to step 0.
@@ -147,9 +171,10 @@ class Hook {
   struct State;
   static bool is_due(const detail::TensorEntry* entry) noexcept {
     return entry != nullptr &&
-           entry->group.load(std::memory_order_relaxed)->due.load(std::memory_order_relaxed);
+           entry->group.load(std::memory_order_acquire)->due.load(std::memory_order_relaxed);
   }
   void save_due(detail::TensorEntry* entry, const TensorView& view);
+  void save_values_of(const std::string& module_side, std::span<const TensorView> views);
   std::unique_ptr<State> state_;
 };
 

@@ -15,9 +15,11 @@ namespace cupel {
 /// What to do when out_dir already holds a finished run. An unfinished one is always gone on with
 /// as a new attempt, except that Replace removes it where there is one worker only.
 enum class Existing {
-  Refuse,    ///< UsageError from the constructor.
-  Replace,   ///< Remove it.
-  Continue,  ///< Add to it as a new attempt, whose steps hide those of the same number and later.
+  Refuse,   ///< UsageError from the constructor.
+  Replace,  ///< Remove it.
+  /// Add to it as a new attempt. Steps are counted on behind the last one of the run, or from where
+  /// checkpoint metadata says (docs/resuming.md); they hide those of the same number and later.
+  Continue,
 };
 
 /// When next_step() and close() return.
@@ -31,6 +33,12 @@ enum class Sync {
   Seal,  ///< Each segment when it is sealed.
   Step,  ///< Each step.
   Off,   ///< Nothing: the system writes when it likes.
+};
+
+/// What a save does when the buffers are full.
+enum class WhenFull {
+  Block,     ///< Waits: nothing is lost, however slow the store is.
+  DropStep,  ///< Leaves out the whole step, counts it, and says so in a note of the run.
 };
 
 enum class OnError {
@@ -60,21 +68,33 @@ struct HookOptions {
 
   /// "one": only the chief (worker_0) writes; "all": every worker writes its own files.
   std::string include_workers = "one";
-  std::string worker = "worker_0";
-  std::int64_t num_workers =
-      1;  ///< How many workers the run has; counts when include_workers is "all".
+  /// Empty: worker_<n> by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID, else worker_0.
+  std::string worker = {};
+  /// How many workers the run has; counts when include_workers is "all". Unset: WORLD_SIZE,
+  /// OMPI_COMM_WORLD_SIZE or SLURM_NTASKS, else 1.
+  std::optional<std::int64_t> num_workers = std::nullopt;
 
   bool dry_run = false;  ///< Decide and log, write nothing.
 
   Commit commit = Commit::Step;
-  /// The longest that next_step() waits for a commit; then the step is not acknowledged and a note
-  /// says so.
+  /// The longest that next_step() waits for a commit; then the step is not acknowledged, a note
+  /// says so, and later steps do not wait until the writer has caught up.
   std::chrono::milliseconds commit_timeout = std::chrono::seconds(5);
   Sync sync = Sync::Seal;
   OnError on_error = OnError::Disable;
 
-  /// Memory for values on their way to the store, at least 1 MiB. When it is full, saving waits.
+  /// Memory for values on their way to the store, at least 1 MiB. What happens when it is full,
+  /// when_full says.
   std::uint64_t buffer_bytes = 256ULL << 20U;
+  WhenFull when_full = WhenFull::Block;
+
+  /// The largest share of the training's time that saving may take, such as 0.01; unset: what it
+  /// takes. While the share is above it, the hook does without, in this order: waiting for commits,
+  /// raw values beyond 64 bytes (their reductions are saved), due steps (one of 2, 4, 8 … is
+  /// saved). It notes each change in the run, and comes back as soon as the budget allows. Scalars
+  /// are always saved.
+  std::optional<double> overhead_budget = std::nullopt;
+
   /// A segment is sealed at the first step that makes it this large,
   std::uint64_t segment_bytes = 64ULL << 20U;
   /// or this old.

@@ -1,0 +1,214 @@
+// What saving costs the training thread, against the least that the same could cost: unsaved calls,
+// raw saves against memcpy and against write(2). The runs lie in CUPEL_BENCH_DIR, else on tmpfs.
+//
+//   writer_bench
+
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cupel/core/log.h"
+#include "cupel/writer/hook.h"
+#include "paired.h"
+
+namespace cupel {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMiB = 1U << 20U;
+
+/// A directory of its own that goes with it.
+class BenchDirectory {
+ public:
+  BenchDirectory() {
+    const char* given = std::getenv("CUPEL_BENCH_DIR");
+    const fs::path shared_memory = "/dev/shm";
+    const fs::path base = given != nullptr            ? fs::path(given)
+                          : fs::exists(shared_memory) ? shared_memory
+                                                      : fs::temp_directory_path();
+    std::string name = (base / "cupel-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~BenchDirectory() { fs::remove_all(path_); }
+  BenchDirectory(const BenchDirectory&) = delete;
+  BenchDirectory& operator=(const BenchDirectory&) = delete;
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+HookOptions saving_every_step(const std::string& out_dir) {
+  HookOptions options;
+  options.out_dir = out_dir;
+  options.include_collections = {"weights"};
+  options.save_config = {.save_interval = 1};
+  return options;
+}
+
+/// So many tensors of so many bytes each, by handle, in a run that does not grow beyond memory.
+class Saves {
+ public:
+  Saves(HookOptions options, std::size_t tensors, std::size_t bytes)
+      : out_dir_(options.out_dir),
+        values_(bytes / sizeof(float) * tensors),
+        elements_(bytes / sizeof(float)),
+        hook_(std::make_unique<Hook>(std::move(options))) {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      values_[i] = static_cast<float>(i % 1021) - 510.F;
+    for (std::size_t i = 0; i < tensors; ++i)
+      handles_.push_back(hook_->handle("layer" + std::to_string(i) + ".weight"));
+  }
+
+  double save_all() {
+    return seconds_of([&] {
+      for (std::size_t i = 0; i < handles_.size(); ++i)
+        hook_->save_tensor(handles_[i], TensorView(values_.data() + i * elements_, {elements_}));
+    });
+  }
+  double next_step() {
+    return seconds_of([&] { hook_->next_step(); });
+  }
+  /// Values of sealed segments are of no further use here.
+  void forget_sealed() const {
+    const fs::path events = fs::path(out_dir_) / "events";
+    if (!fs::exists(events)) return;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(events))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    if (!files.empty()) files.pop_back();
+    for (const fs::path& file : files) fs::remove(file);
+  }
+  const std::vector<float>& values() const { return values_; }
+  std::size_t tensor_bytes() const { return elements_ * sizeof(float); }
+
+ private:
+  std::string out_dir_;
+  std::vector<float> values_;
+  std::size_t elements_;
+  std::unique_ptr<Hook> hook_;
+  std::vector<TensorHandle> handles_;
+};
+
+/// One write(2) per tensor into files of the size of a segment.
+class PlainWrites {
+ public:
+  explicit PlainWrites(const BenchDirectory& directory) : name_(directory / "plain") {}
+  ~PlainWrites() {
+    if (file_ >= 0) ::close(file_);
+  }
+  double write_all(const std::vector<float>& values, std::size_t bytes_each) {
+    const auto* data = reinterpret_cast<const char*>(values.data());
+    const std::size_t total = values.size() * sizeof(float);
+    const double took = seconds_of([&] {
+      if (file_ < 0) file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      for (std::size_t at = 0; at < total; at += bytes_each)
+        if (::write(file_, data + at, bytes_each) != static_cast<ssize_t>(bytes_each)) std::abort();
+    });
+    written_ += total;
+    if (written_ >= 64 * kMiB) {
+      ::close(file_);
+      ::unlink(name_.c_str());
+      file_ = -1;
+      written_ = 0;
+    }
+    return took;
+  }
+
+ private:
+  std::string name_;
+  int file_ = -1;
+  std::size_t written_ = 0;
+};
+
+void unsaved_by_handle(benchmark::State& state) {
+  const BenchDirectory directory;
+  Hook hook(saving_every_step(directory / "run"));
+  const TensorHandle unsaved = hook.handle("activation");
+  const std::vector<float> values(64);
+  hook.next_step();
+  for (auto _ : state) {
+    hook.save_tensor(unsaved, TensorView(values.data(), {8, 8}));
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(unsaved_by_handle);
+
+void unsaved_by_name(benchmark::State& state) {
+  const BenchDirectory directory;
+  Hook hook(saving_every_step(directory / "run"));
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i)
+    names.push_back("model.encoder.layers." + std::to_string(i) + ".attention_out");
+  const std::vector<float> values(64);
+  hook.next_step();
+  std::size_t i = 0;
+  for (auto _ : state) {
+    hook.save_tensor(names[i], TensorView(values.data(), {8, 8}));
+    i = i + 1 < names.size() ? i + 1 : 0;
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(unsaved_by_name);
+
+/// The calls alone, 64 × 1 MiB, against memcpy of the same bytes into memory that is there.
+void raw_calls_against_memcpy(benchmark::State& state) {
+  const BenchDirectory directory;
+  Saves saves(saving_every_step(directory / "run"), 64, kMiB);
+  std::vector<float> copy(saves.values().size());
+  saves.next_step();
+  Paired().run(
+      state,
+      [&] {
+        const double took = saves.save_all();
+        saves.next_step();
+        saves.forget_sealed();
+        return took;
+      },
+      [&] {
+        return seconds_of([&] {
+          for (std::size_t at = 0; at < copy.size(); at += kMiB / sizeof(float))
+            std::memcpy(copy.data() + at, saves.values().data() + at, kMiB);
+          benchmark::ClobberMemory();
+        });
+      });
+  state.SetBytesProcessed(state.iterations() * std::int64_t{64} * std::int64_t{kMiB});
+}
+BENCHMARK(raw_calls_against_memcpy)->UseManualTime()->Iterations(40);
+
+/// Calls and waiting, a tight loop: `tensors` of `bytes` each against one write(2) per tensor.
+void raw_step_against_write(benchmark::State& state) {
+  const BenchDirectory directory;
+  const auto tensors = static_cast<std::size_t>(state.range(0));
+  const auto bytes = static_cast<std::size_t>(state.range(1));
+  Saves saves(saving_every_step(directory / "run"), tensors, bytes);
+  PlainWrites plain(directory);
+  saves.next_step();
+  Paired().run(
+      state,
+      [&] {
+        const double took = saves.save_all() + saves.next_step();
+        saves.forget_sealed();
+        return took;
+      },
+      [&] { return plain.write_all(saves.values(), bytes); });
+  state.SetBytesProcessed(state.iterations() * state.range(0) * state.range(1));
+}
+BENCHMARK(raw_step_against_write)
+    ->Args({64, 1 << 20})
+    ->Args({1000, 4 << 10})
+    ->UseManualTime()
+    ->Iterations(60);
+
+}  // namespace
+}  // namespace cupel

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "cupel/store/store.h"
+#include "cupel/writer/step_counters.h"
+
+namespace cupel {
+
+/// Where a worker's run goes on: the counters of the last step that is known of it, all -1 for a
+/// worker that left nothing.
+///
+/// Two sources are joined, and the larger number counts: what the collections file says about the
+/// close of the newest attempt, and the rows in the worker's index files. Of the rows an attempt
+/// that begins at step s hides those of earlier attempts from s on. Index files are read from the
+/// newest backwards, without values, until nothing older can matter: every mode was seen, the steps
+/// seen add up, or the collections file covers the rest.
+///
+/// A last message that a killed process left incomplete is passed over. A damaged file is a
+/// warning; what comes before the damage counts. No writer of this worker may be active. Throws
+/// StoreError when the store cannot be read.
+StepCounters last_steps(const Store& store, std::string_view worker);
+
+}  // namespace cupel

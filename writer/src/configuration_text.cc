@@ -1,0 +1,180 @@
+#include "configuration_text.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostBytes = 16U << 20U;
+// The schema's depth is 6; keys that are ignored may hold anything else.
+constexpr int kMaxDepth = 64;
+constexpr std::size_t kMostReason = 120;
+constexpr const char* kPathVariable = "SMDEBUG_CONFIG_FILE_PATH";
+constexpr const char* kDefaultPath = "/opt/ml/input/config/debughookconfig.json";
+
+// Accepts JSON without keeping it, and remembers where and why it is none. The parser that builds
+// values tells neither for a number that is no double, and nests as deeply as it is asked to.
+class Check final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*elements*/) override { return begin(); }
+  bool key(string_t& /*value*/) override { return true; }
+  bool end_object() override { return end(); }
+  bool start_array(std::size_t /*elements*/) override { return begin(); }
+  bool end_array() override { return end(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const Json::exception& error) override {
+    position_ = position;
+    reason_ = error.what();
+    return false;
+  }
+
+  bool too_deep() const noexcept { return depth_ > kMaxDepth; }
+  // How many bytes were read, the offending one included.
+  std::size_t position() const noexcept { return position_; }
+  // The library's words without its name for them, its place, and the text itself, which may be
+  // long and is at the place.
+  std::string_view reason() const noexcept {
+    std::string_view text = reason_;
+    if (const auto end = text.find("] "); text.starts_with('[') && end != std::string_view::npos)
+      text.remove_prefix(end + 2);
+    if (const auto end = text.find(": ");
+        text.starts_with("parse error at ") && end != std::string_view::npos)
+      text.remove_prefix(end + 2);
+    return text.substr(0, std::min(text.find("; last read: "), kMostReason));
+  }
+
+ private:
+  bool begin() noexcept { return ++depth_ <= kMaxDepth; }
+  bool end() noexcept {
+    --depth_;
+    return true;
+  }
+  int depth_ = 0;
+  std::size_t position_ = 0;
+  std::string reason_;
+};
+
+// "line 3, column 14", counted from 1 and in bytes.
+std::string place_of(std::size_t position, std::string_view text) {
+  const std::size_t at = position == 0 ? 0 : std::min(position - 1, text.size());
+  const std::string_view before = text.substr(0, at);
+  const std::size_t last_end = before.rfind('\n');
+  const std::size_t column = last_end == std::string_view::npos ? at : at - last_end - 1;
+  return "line " + std::to_string(std::ranges::count(before, '\n') + 1) + ", column " +
+         std::to_string(column + 1);
+}
+
+class OpenFile {
+ public:
+  // Not waiting for the other end of a pipe.
+  explicit OpenFile(const char* path)
+      : descriptor_(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+  bool is_regular() const noexcept {
+    struct stat status {};
+    return ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+  }
+  // As read(2), repeated when a signal interrupts it.
+  ssize_t read(char* out, std::size_t size) const noexcept {
+    for (;;) {
+      const ssize_t got = ::read(descriptor_, out, size);
+      if (got >= 0 || errno != EINTR) return got;
+    }
+  }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& why) {
+  throw UsageError(shown_path(path) + ": the hook's configuration cannot be read: " + why +
+                   ". Its place is the path that is given, else the one that the environment "
+                   "variable " +
+                   kPathVariable + " names, else " + kDefaultPath);
+}
+
+std::string of_errno(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void fail_by_length(std::string_view source) {
+  throw UsageError(shown_path(source) + ": a configuration has at most 16 MiB");
+}
+
+}  // namespace
+
+std::string shown_path(std::string_view path) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      text += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string configuration_path(const std::string& path) {
+  if (!path.empty()) return path;
+  const char* named = std::getenv(kPathVariable);
+  return named != nullptr && *named != '\0' ? named : kDefaultPath;
+}
+
+std::string read_configuration_text(const std::string& path) {
+  if (path.find('\0') != std::string::npos) fail_to_read(path, of_errno(EINVAL));
+  const OpenFile file(path.c_str());
+  if (!file.is_open()) fail_to_read(path, of_errno(errno));
+  if (!file.is_regular()) fail_to_read(path, "not a regular file");
+  std::string text;
+  std::array<char, 1U << 16U> block;
+  // Bounded by what was read, not by the size that the file had: it may be growing.
+  for (;;) {
+    const ssize_t got = file.read(block.data(), block.size());
+    if (got < 0) fail_to_read(path, of_errno(errno));
+    if (got == 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+    if (text.size() > kMostBytes) fail_by_length(path);
+  }
+}
+
+Json parse_configuration_text(std::string_view text, std::string_view source) {
+  if (text.size() > kMostBytes) fail_by_length(source);
+  Check check;
+  if (!Json::sax_parse(text, &check)) {
+    if (check.too_deep()) {
+      throw UsageError(shown_path(source) + ": a configuration nests at most " +
+                       std::to_string(kMaxDepth) + " deep");
+    }
+    throw UsageError(shown_path(source) + ": this is no JSON: " + place_of(check.position(), text) +
+                     ": " + shown_path(check.reason()));
+  }
+  return Json::parse(text);
+}
+
+}  // namespace cupel

@@ -1,0 +1,227 @@
+// Values of a hook's configuration. In the files of the SDK that users port from all of them are
+// text; here JSON's numbers, booleans and arrays do as well.
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "configuration_reading.h"
+#include "cupel/core/error.h"
+#include "cupel/core/reduction.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::json;
+
+// Each mode of each collection has a list; one that should hold more wants an interval.
+constexpr std::size_t kMostSteps = 10'000;
+// Beyond it not every whole number is a double, and a file would not get what it says.
+constexpr double kMostExact = 9007199254740992.0;
+
+constexpr std::string_view kReductionsLegal =
+    "a comma list of min, max, mean, std, variance, sum, prod, median, l1, l2, each also after "
+    "\"abs_\"";
+constexpr std::string_view kPatternsLegal =
+    "a pattern, a comma list or an array of patterns, none of them empty";
+
+std::string_view trimmed(std::string_view text) noexcept {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::vector<std::string_view> comma_list(std::string_view text) {
+  std::vector<std::string_view> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    items.push_back(trimmed(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return items;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
+  text = trimmed(text);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> whole_number(const Json& json) {
+  if (json.is_string()) return whole_number(std::string_view(json.get_ref<const std::string&>()));
+  if (json.is_number_unsigned()) {
+    const auto number = json.get<std::uint64_t>();
+    if (number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+  }
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number_float()) {
+    const auto number = json.get<double>();
+    if (std::abs(number) > kMostExact || std::trunc(number) != number) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+  }
+  return std::nullopt;
+}
+
+void refuse_item(const Value& value, std::string_view legal, const std::string& item) {
+  const std::string whole = shown(value.json);
+  value.refuse(legal, item == whole ? whole : item + " in " + whole);
+}
+
+bool add_pattern(const Value& value, std::string_view text, PatternList& patterns) {
+  if (!value.reading.may_add_pattern()) {
+    value.reading.error(value.path, "a file has at most 10000 patterns");
+    return false;
+  }
+  if (text.empty()) {
+    value.refuse(kPatternsLegal);
+    return false;
+  }
+  try {
+    patterns.add(PatternList(text));
+    return true;
+  } catch (const UsageError& error) {
+    // The message has the whole pattern, however long, and after it the place and the reason.
+    const std::string_view message = error.what();
+    const std::size_t reason = message.rfind("', offset ");
+    std::string given = shown(text);
+    if (reason != std::string_view::npos)
+      given.append(" (").append(message.substr(reason + 3)).append(")");
+    value.refuse("a regular expression", given);
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<bool> read_bool(const Value& value) {
+  const Json& json = value.json;
+  if (json.is_null()) return std::nullopt;
+  if (json.is_boolean()) return json.get<bool>();
+  if (json == Json(1)) return true;
+  if (json == Json(0)) return false;
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    if (text == "True" || text == "true" || text == "1") return true;
+    if (text == "False" || text == "false" || text == "0") return false;
+  }
+  value.refuse("one of True, true, 1, False, false, 0");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> read_whole_number(const Value& value, std::int64_t least) {
+  if (value.json.is_null()) return std::nullopt;
+  auto number = whole_number(value.json);
+  if (number && *number >= least) return number;
+  value.refuse("a whole number from " + std::to_string(least) + " to " +
+               std::to_string(std::numeric_limits<std::int64_t>::max()));
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> read_steps(const Value& value) {
+  const Json& json = value.json;
+  constexpr std::string_view kLegal =
+      "a comma list or an array of whole numbers from 0, at least one";
+  if (json.is_null()) return std::nullopt;
+  std::vector<std::int64_t> steps;
+  const auto add = [&](std::optional<std::int64_t> step) {
+    if (step && *step >= 0) steps.push_back(*step);
+    return step && *step >= 0;
+  };
+  if (json.is_string()) {
+    for (const std::string_view item : comma_list(json.get_ref<const std::string&>())) {
+      if (add(whole_number(item))) continue;
+      refuse_item(value, kLegal, shown(item));
+      return std::nullopt;
+    }
+  } else if (json.is_array()) {
+    for (const Json& item : json) {
+      if (add(whole_number(item))) continue;
+      refuse_item(value, kLegal, shown(item));
+      return std::nullopt;
+    }
+  } else {
+    add(whole_number(json));
+  }
+  if (steps.size() > kMostSteps) {
+    value.refuse("at most 10000 steps", std::to_string(steps.size()));
+    return std::nullopt;
+  }
+  if (!steps.empty()) return steps;
+  value.refuse(kLegal);
+  return std::nullopt;
+}
+
+std::optional<std::string> read_text(const Value& value, std::string_view legal) {
+  if (value.json.is_null()) return std::nullopt;
+  if (value.json.is_string() && !value.json.get_ref<const std::string&>().empty())
+    return value.json.get<std::string>();
+  value.refuse(legal);
+  return std::nullopt;
+}
+
+std::optional<std::string> read_path(const Value& value) {
+  constexpr std::string_view kLegal = "the path of a directory as text";
+  auto path = read_text(value, kLegal);
+  if (!path || path->find('\0') == std::string::npos) return path;
+  value.refuse(kLegal);
+  return std::nullopt;
+}
+
+std::optional<PatternList> read_patterns(const Value& value) {
+  const Json& json = value.json;
+  if (json.is_null()) return std::nullopt;
+  PatternList patterns;
+  if (json.is_string()) {
+    for (const std::string_view item : comma_list(json.get_ref<const std::string&>()))
+      if (!add_pattern(value, item, patterns)) return std::nullopt;
+    return patterns;
+  }
+  if (!json.is_array()) {
+    value.refuse(kPatternsLegal);
+    return std::nullopt;
+  }
+  for (const Json& item : json) {
+    if (!item.is_string()) {
+      refuse_item(value, kPatternsLegal, shown(item));
+      return std::nullopt;
+    }
+    if (!add_pattern(value, item.get_ref<const std::string&>(), patterns)) return std::nullopt;
+  }
+  return patterns;
+}
+
+std::optional<std::string> read_reductions(const Value& value) {
+  if (value.json.is_null()) return std::nullopt;
+  if (!value.json.is_string()) {
+    value.refuse(kReductionsLegal);
+    return std::nullopt;
+  }
+  const auto& text = value.json.get_ref<const std::string&>();
+  for (const std::string_view item : comma_list(text)) {
+    if (item.empty() || parse_reduction(item)) continue;
+    refuse_item(value, kReductionsLegal, shown(item));
+    return std::nullopt;
+  }
+  return text;
+}
+
+const Json* read_array(const Value& value) {
+  if (value.json.is_array()) return &value.json;
+  if (!value.json.is_null()) value.refuse("an array or null");
+  return nullptr;
+}
+
+const Json* read_object(const Value& value) {
+  if (value.json.is_object()) return &value.json;
+  if (!value.json.is_null()) value.refuse("an object or null");
+  return nullptr;
+}
+
+}  // namespace cupel

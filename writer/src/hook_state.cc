@@ -1,0 +1,272 @@
+// How a hook begins and ends. What it does at each step is in hook_steps.cc.
+
+#include "hook_state.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "cupel/core/error.h"
+#include "cupel/format/layout.h"
+#include "cupel/store/local_store.h"
+#include "cupel/store/open_store.h"
+#include "cupel/writer/environment.h"
+#include "cupel/writer/resume_point.h"
+
+namespace cupel {
+namespace {
+
+constexpr std::size_t kChunkBytes = 16U << 20U;
+constexpr std::uint64_t kLeastBufferBytes = 1U << 20U;
+constexpr auto kForEver = std::chrono::hours(24 * 365);  // longer waits overflow clocks
+constexpr std::size_t kMostProblems = 100;
+constexpr const char* kChief = "worker_0";
+
+void check_options(const HookOptions& options) {
+  const auto demand = [](bool holds, const std::string& otherwise) {
+    if (!holds) throw UsageError(otherwise);
+  };
+  options.save_config.validate();
+  if (options.reduction_config) static_cast<void>(options.reduction_config->set());
+  check_worker_name(options.worker);
+  demand(options.include_workers == "one" || options.include_workers == "all",
+         "include_workers is \"one\" or \"all\": \"" + options.include_workers + '"');
+  demand(options.buffer_bytes >= kLeastBufferBytes,
+         "buffer_bytes is at least 1 MiB: " + std::to_string(options.buffer_bytes));
+  demand(options.segment_bytes >= 1, "segment_bytes is at least 1");
+  demand(options.segment_age.count() >= 1, "segment_age is at least 1 ms");
+  demand(options.commit_timeout.count() >= 0, "commit_timeout is not negative");
+  if (const auto budget = options.overhead_budget)
+    demand(*budget > 0 && *budget < 1,
+           "overhead_budget is a share, above 0 and below 1: " + std::to_string(*budget));
+  for (const std::string& pattern : options.include_regex) static_cast<void>(Pattern(pattern));
+}
+
+// Options as they hold in this process: who it is, and no wait that a clock cannot add.
+HookOptions settled(HookOptions options) {
+  if (const auto workers = options.num_workers; workers && *workers < 1)
+    throw UsageError("num_workers is at least 1: " + std::to_string(*workers));
+  const WorkerIdentity identity = worker_identity(options.worker, options.num_workers.value_or(0));
+  options.worker = identity.name;
+  options.num_workers = identity.count;
+  check_options(options);
+  options.commit_timeout = std::min<std::chrono::milliseconds>(options.commit_timeout, kForEver);
+  options.segment_age = std::min<std::chrono::milliseconds>(options.segment_age, kForEver);
+  return options;
+}
+
+}  // namespace
+
+Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
+                   std::shared_ptr<Store> into)
+    : options(saving_enabled() ? settled(std::move(hook_options)) : std::move(hook_options)),
+      inert(!saving_enabled()),
+      store(inert ? nullptr : std::move(into)),
+      collections(initial_collections(options)),
+      groups(collections, [this](const Membership& members) { return decide(members); }),
+      at_exit([this] { close_at_exit(); }) {
+  for (Collection& collection : configured)
+    collections.insert_or_assign(collection.name(), std::move(collection));
+  if (inert) return;
+  if (options.export_tensorboard || !options.tensorboard_dir.empty()) {
+    log(LogLevel::Warning,
+        "export_tensorboard is kept, but this version does not export to TensorBoard");
+  }
+  // Of several workers only the chief saves, unless all are asked for.
+  decides = options.include_workers == "all" || options.worker == kChief;
+  writes = decides && !options.dry_run;
+  if (!decides) {
+    log(LogLevel::Info,
+        options.worker + " saves nothing: with include_workers \"one\" only " + kChief + " does");
+  }
+  if (!options.dry_run) open();
+}
+
+void Hook::State::open() {
+  std::string directory;
+  if (store == nullptr) {
+    if (options.out_dir.empty()) throw UsageError("out_dir is not set");
+    store = open_store(expand_out_dir(options.out_dir));
+    if (dynamic_cast<LocalStore*>(store.get()) != nullptr) directory = store->location();
+  }
+  stop_file_before = store->stat(kStopFile);
+  if (!writes) return;
+
+  if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
+  if (options.worker == kChief && (checkpoints = CheckpointMetadata::from_environment())) {
+    const StepCounters& restored = checkpoints->restored().counters;
+    if (restored.global >= 0) counters = restored;
+  }
+  files.emplace(*store, directory, options);
+  stop_file_before = std::nullopt;  // it was removed
+  pool.emplace(options.buffer_bytes, kChunkBytes);
+  metrics = MetricLog::from_environment();
+  if (options.overhead_budget) {
+    governor.emplace(*options.overhead_budget,
+                     SavingLevel{.in_background = options.commit == Commit::Background});
+    level = governor->level();
+  }
+}
+
+void Hook::State::prepare() {
+  plan.emplace(collections, options);
+  groups.follow(*plan);
+  if (!writes) return;
+  write_collections();
+  SegmentPolicy policy{
+      files->run(),    files->worker(),       files->attempt(),    files->collections_key(),
+      index_columns(), options.segment_bytes, options.segment_age, options.sync};
+  writer.emplace(*store, std::move(policy), *pool, committed_step);
+  recorder.emplace(*writer, *pool, options.when_full);
+}
+
+void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
+  if (tensor != nullptr && tensor->complained.exchange(true)) return;
+  if (options.on_error == OnError::Throw) throw UsageError(what);
+  log(LogLevel::Warning, what);
+  const std::lock_guard lock(mutex);
+  if (problems.size() < kMostProblems) problems.push_back(what);
+}
+
+void Hook::State::disable(const char* what) noexcept {
+  if (disabled.exchange(true)) return;
+  groups.nothing_is_due();
+  try {
+    log(LogLevel::Error, "saving has ended, training goes on: " + std::string(what));
+    const std::lock_guard lock(mutex);
+    problems.emplace_back(what);
+  } catch (const std::exception&) {  // no memory even for that
+    log(LogLevel::Error, "saving has ended, training goes on");
+  }
+}
+
+void Hook::State::note(std::string text) {
+  const std::lock_guard lock(mutex);
+  if (report.notes.size() == kMostProblems) return;
+  report.notes.push_back(text);
+  notes.push_back(std::move(text));
+}
+
+void Hook::State::write_collections() {
+  Collections now;
+  if (!groups.take_changes(now)) now = collections;
+  store->put(files->collections_key(),
+             files->collections_file(now, closed ? counters : StepCounters{}),
+             options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
+}
+
+void Hook::State::list_saved_tensors() {
+  for (const NamedTensor& named : groups.tensors()) {
+    if (!named.saved || is_reserved_tensor(named.name)) continue;
+    for (auto& [name, collection] : collections) {
+      if (collection.include_regex().matches(named.name)) collection.add_tensor_name(named.name);
+    }
+  }
+}
+
+void Hook::State::finish() {
+  if (!early_scalars.empty() && !step_mode) next_step();
+  if (!plan) prepare();
+  end_step();
+  check_writer();
+  if (metrics) metrics->flush();
+  if (!writes) return;
+  list_saved_tensors();
+  write_collections();
+  writer->hand_over(SealNow{});
+  writer->wait_until_idle();
+  check_writer();
+  files->write_end();
+}
+
+// Saving has ended before training did. What was committed is in the run; that more is missing is
+// said there, too, if that can still be written.
+void Hook::State::leave_last_note() noexcept {
+  if (!recorder) return;
+  try {
+    recorder->drop();
+    recorder->end(std::nullopt);
+    const std::int64_t last = committed_step;
+    // Short enough for the index alone.
+    std::string text = nlohmann::ordered_json{{"kind", "disabled"}, {"after_step", last}}.dump();
+    report.notes.push_back(text);
+    const std::int64_t step = std::max(counters.global, last + 1);
+    writer->hand_over(LastNote{{step, Mode::Global, step, microseconds_now()},
+                               groups.find_or_add(kNoteTensor),
+                               std::move(text)});
+    writer->hand_over(SealNow{});
+    writer->wait_until_idle();
+  } catch (const std::exception& error) {
+    log(LogLevel::Debug, error.what());  // the log and the report have said what happened
+  }
+}
+
+HookReport Hook::State::close() {
+  if (closed.exchange(true)) return report;
+  std::exception_ptr error;
+  {
+    const Call counted(*this);
+    try {
+      if (!disabled && !inert) finish();
+    } catch (const std::exception& caught) {
+      error = std::current_exception();
+      disable(caught.what());
+    }
+    groups.nothing_is_due();
+    if (disabled) leave_last_note();
+  }
+  fill_report();
+  recorder.reset();
+  writer.reset();
+  files.reset();
+  metrics.reset();
+  pool.reset();
+  if (error && options.on_error == OnError::Throw) std::rethrow_exception(error);
+  return report;
+}
+
+void Hook::State::close_at_exit() noexcept {
+  if (is_copy()) return;
+  if (busy()) {
+    log(LogLevel::Error, "the process exits inside a call of the hook: the run is left as it is");
+    return;
+  }
+  try {
+    close();
+  } catch (const std::exception& error) {
+    log(LogLevel::Error, error.what());
+  }
+}
+
+double Hook::State::share_of_time(std::int64_t ns) const {
+  const auto total = std::chrono::nanoseconds(Clock::now() - created).count();
+  return total <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(total);
+}
+
+void Hook::State::fill_report() {
+  if (writer) {
+    writer->wait_until_idle();
+    const WriterProgress progress = writer->progress();
+    report.steps_committed = progress.steps;
+    report.last_committed_step = progress.committed_step;
+    report.tensors_saved = progress.rows;
+    report.value_bytes = progress.value_bytes;
+  }
+  report.steps_begun = steps_begun;
+  report.overhead = share_of_time(spent_ns);
+  report.waiting = share_of_time(waited_ns + (pool ? pool->waited().count() : 0));
+  for (const NamedTensor& named : groups.tensors()) {
+    if (!inert && groups.is_unwanted(named) && !named.saved && !is_reserved_tensor(named.name)) {
+      report.never_saved.push_back(named.name);
+    }
+  }
+  std::sort(report.never_saved.begin(), report.never_saved.end());
+  report.problems = problems;
+  if (disabled && writes) {
+    report.problems.emplace_back(
+        "the run is left without its end marker; what was committed stays readable");
+  }
+  report.disabled = disabled;
+}
+
+}  // namespace cupel

@@ -1,0 +1,174 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "background_writer.h"
+#include "chunk_pool.h"
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/store/store.h"
+#include "cupel/writer/checkpoint_metadata.h"
+#include "cupel/writer/hook.h"
+#include "cupel/writer/metric_log.h"
+#include "cupel/writer/overhead_governor.h"
+#include "cupel/writer/step_counters.h"
+#include "process.h"
+#include "run_files.h"
+#include "save_plan.h"
+#include "step_recorder.h"
+#include "tensor_groups.h"
+
+namespace cupel {
+
+// What a hook is made of. One training thread begins steps, changes modes and closes; several may
+// save in between.
+struct Hook::State {
+  using Clock = std::chrono::steady_clock;
+
+  State(HookOptions hook_options, std::vector<Collection> configured, std::shared_ptr<Store> into);
+
+  // Whether calls do anything: not after close(), an error, or a fork.
+  bool active() const noexcept { return !inert && !disabled && !closed && !is_copy(); }
+  bool is_copy() const noexcept { return fork_depth() != made_at_depth; }
+  bool busy() const noexcept { return calls > 0; }
+
+  // Runs what a public call does, and counts its time. Nothing leaves it, unless the user asked for
+  // that.
+  template <class F>
+  void guarded(F&& call) {
+    const Call counted(*this);
+    try {
+      call();
+    } catch (const UsageError& error) {
+      // A complaint that is to be thrown costs its call only.
+      if (options.on_error == OnError::Throw) throw;
+      disable(error.what());
+    } catch (const std::exception& error) {
+      disable(error.what());
+      if (options.on_error == OnError::Throw) throw;
+    }
+  }
+
+  // A mistake that costs one call, not the run; told once per tensor.
+  void complain(NamedTensor* tensor, const std::string& what);
+  void disable(const char* what) noexcept;
+  // Tells readers of the run, with the next step that is committed.
+  void note(std::string text);
+
+  NamedTensor* tensor(std::string_view name, const CollectionNames& tags);
+  void next_step();
+  void save_due(NamedTensor& named, const TensorView& view);
+  void save_scalar(NamedTensor& named, double value);
+  std::int64_t number_of_next(const std::string& module_side);
+  HookReport close();
+  // Closes, unless that is not possible any more.
+  void close_at_exit() noexcept;
+
+  // One public call: how many there are at the moment, and how long they take.
+  class Call {
+   public:
+    explicit Call(State& state) noexcept : state_(state) { ++state_.calls; }
+    ~Call() {
+      state_.spent_ns += (Clock::now() - begin_).count();
+      --state_.calls;
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    State& state_;
+    Clock::time_point begin_ = Clock::now();
+  };
+
+  HookOptions options;
+  const bool inert;      // USE_SMDEBUG=0
+  bool decides = false;  // whether anything is due in this process
+  bool writes = false;   // and goes into a run
+  std::shared_ptr<Store> store;
+  std::optional<RunFiles> files;
+  std::optional<ChunkPool> pool;
+  std::optional<BackgroundWriter> writer;
+  std::optional<StepRecorder> recorder;
+  std::optional<CheckpointMetadata> checkpoints;
+  std::unique_ptr<MetricLog> metrics;
+  std::optional<OverheadGovernor> governor;
+  std::optional<ObjectInfo> stop_file_before;  // is not for this training
+
+  Collections collections;
+  std::optional<SavePlan> plan;
+  TensorGroups groups;
+
+  Mode mode = Mode::Global;
+  StepCounters counters;
+  std::optional<Mode> step_mode;  // of the step that began last
+  bool step_is_due = false;       // some collection is active in it
+  bool step_is_left_out = false;  // it is due, but there is no time for it
+  SavingLevel level;              // of the step that began last
+  std::atomic<std::int64_t> committed_step{-1};
+  std::atomic<bool> stop_seen{false};
+  std::atomic<bool> disabled{false};
+  std::atomic<bool> closed{false};
+  HookReport report;
+  std::int64_t steps_begun = 0;
+
+ private:
+  void open();
+  void prepare();
+  ReductionSet index_columns() const;
+  void begin_step();
+  void end_step();
+  void end_without_records();
+  void await_commit(Step& step);
+  void await_room();
+  void govern(Clock::time_point begin);
+  void count_dropped(std::int64_t step);
+  SaveDecision decide(const Membership& members) const;
+  void save(NamedTensor& named, const TensorView& view, const SaveDecision& what);
+  void log_metric(const NamedTensor& named, const TensorView& view);
+  void add_own_tensors();
+  void check_writer();
+  void poll_stop();
+  void write_collections();
+  // Names every saved tensor in the collections that contain it, for readers that know no patterns.
+  void list_saved_tensors();
+  void finish();
+  void leave_last_note() noexcept;
+  void fill_report();
+  double share_of_time(std::int64_t ns) const;
+  static std::int64_t microseconds_now();
+
+  std::mutex mutex;  // what follows; training threads may save at once
+  std::vector<std::string> problems;
+  std::vector<std::string> notes;                                  // that are not in the run yet
+  std::vector<std::pair<NamedTensor*, double>> early_scalars;      // before the first step
+  std::map<std::string, std::int64_t, std::less<>> module_values;  // numbered in this step
+
+  struct DroppedSteps {
+    std::int64_t first = -1, last = -1, count = 0;
+  };
+  DroppedSteps dropped;       // since the last note about it
+  std::uint64_t commits = 0;  // handed over
+  bool behind = false;        // a commit took too long, and the writer has not caught up
+  std::int64_t waited_ns = 0;
+
+  const std::uint64_t made_at_depth = fork_depth();
+  const Clock::time_point created = Clock::now();
+  Clock::time_point first_begin;
+  Clock::time_point overhead_saved = created;
+  Clock::time_point stop_polled;
+  std::atomic<std::int64_t> spent_ns{0};
+  std::atomic<int> calls{0};
+  const AtExit at_exit;  // last: while there is anything to close
+};
+
+}  // namespace cupel

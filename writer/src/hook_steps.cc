@@ -1,0 +1,263 @@
+// What a hook does at each step. How it begins and ends is in hook_state.cc.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cupel/core/error.h"
+#include "cupel/format/layout.h"
+#include "hook_state.h"
+#include "value_bytes.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto kOverheadPeriod = std::chrono::seconds(1);
+constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
+constexpr SaveDecision kRawOnly{.raw = true};
+
+// What is saved instead of a raw value that there is no time for.
+ReductionSet instead_of_raw() {
+  return ReductionConfig{
+      .reductions = {"min", "max", "mean", "std"}, .abs_reductions = {"mean"}, .norms = {"l2"}}
+      .set();
+}
+
+}  // namespace
+
+std::int64_t Hook::State::microseconds_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+ReductionSet Hook::State::index_columns() const {
+  ReductionSet columns = plan->columns();
+  if (governor) columns |= instead_of_raw();
+  return columns;
+}
+
+SaveDecision Hook::State::decide(const Membership& members) const {
+  const bool due = step_mode == mode && !step_is_left_out && active() && decides;
+  return due ? plan->decide(members, mode, counters[mode]) : SaveDecision{};
+}
+
+void Hook::State::next_step() {
+  const auto begin = Clock::now();
+  if (!plan) {
+    prepare();
+    first_begin = begin;
+  }
+  end_step();
+  check_writer();
+  if (checkpoints) checkpoints->look(counters, committed_step);
+  if (metrics) metrics->flush();
+  if (begin - stop_polled >= kStopPollPeriod) {
+    stop_polled = begin;
+    poll_stop();
+  }
+  counters.count(mode);
+  govern(begin);
+  begin_step();
+}
+
+void Hook::State::govern(Clock::time_point begin) {
+  if (governor) {
+    const auto now = Clock::now();
+    const auto spent = std::chrono::nanoseconds(spent_ns) + (now - begin);
+    const SavingLevel before = governor->level();
+    const bool was_due = step_is_due && !step_is_left_out;
+    if (governor->observe(now - first_begin, spent, was_due)) {
+      level = governor->level();
+      note(Json{{"kind", "saving_level"},
+                {"step", counters.global},
+                {"level", level.to_text()},
+                {"before", before.to_text()},
+                {"share", governor->recent_share()},
+                {"budget", governor->budget()}}
+               .dump());
+    }
+  }
+  step_is_due = plan->is_any_active(mode, counters[mode]);
+  step_is_left_out = step_is_due && governor && !governor->admit();
+  if (step_is_left_out) ++report.steps_left_out;
+}
+
+void Hook::State::begin_step() {
+  ++steps_begun;
+  step_mode = mode;
+  module_values.clear();
+  if (recorder) recorder->begin({counters.global, mode, counters[mode], microseconds_now()});
+  groups.decide_all();
+  for (const auto& [scalar, value] : std::exchange(early_scalars, {}))
+    save(*scalar, TensorView(&value, {}), kRawOnly);
+}
+
+void Hook::State::end_step() {
+  if (!recorder || !recorder->has_records()) {
+    if (closed && recorder) end_without_records();
+    return;
+  }
+  const std::int64_t step = recorder->step();
+  if (!recorder->dropped()) add_own_tensors();
+  Collections changed;
+  std::optional<std::vector<std::byte>> file;
+  if (groups.take_changes(changed)) file = files->collections_file(changed, {});
+  const bool is_lost = recorder->dropped();
+  const auto ended = recorder->end(std::move(file));
+  ++commits;
+  if (is_lost) return count_dropped(step);
+  if (closed) {
+    writer->wait_until_idle();
+  } else if (!level.in_background && options.commit == Commit::Step) {
+    await_commit(*ended);
+  } else {
+    await_room();
+  }
+}
+
+// What the hook still has to say may ride in a step of its own at the end.
+void Hook::State::end_without_records() {
+  if (steps_begun == 0 || (notes.empty() && dropped.count == 0)) return;
+  add_own_tensors();
+  if (recorder->end(std::nullopt)) writer->wait_until_idle();
+}
+
+void Hook::State::await_commit(Step& step) {
+  const auto begin = Clock::now();
+  const auto at_most = behind ? std::chrono::milliseconds(0) : options.commit_timeout;
+  const bool committed = writer->wait_for_commits(commits, step, at_most);
+  waited_ns += (Clock::now() - begin).count();
+  if (!committed) {
+    const std::string number = std::to_string(step.header.step);
+    note(
+        Json{{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}
+            .dump());
+    if (!behind) {
+      complain(nullptr, "step " + number + " was not committed within " +
+                            std::to_string(at_most.count()) +
+                            " ms; it may be later, and the steps behind it do not wait");
+    }
+  }
+  behind = !committed;
+  await_room();
+}
+
+// Values are bounded by the pool; what describes them, here.
+void Hook::State::await_room() {
+  const std::size_t most = std::max<std::size_t>(options.buffer_bytes / 4 / sizeof(Record), 1);
+  if (options.when_full == WhenFull::DropStep || writer->records_waiting() <= most) return;
+  const auto begin = Clock::now();
+  writer->wait_for_records_below(most);
+  waited_ns += (Clock::now() - begin).count();
+}
+
+void Hook::State::count_dropped(std::int64_t step) {
+  ++report.steps_dropped;
+  if (dropped.count++ == 0) {
+    dropped.first = step;
+    complain(nullptr, "the buffers are full: step " + std::to_string(step) +
+                          " is left out, and those behind it until there is room");
+  }
+  dropped.last = step;
+}
+
+// What the hook says about itself rides in a step that exists anyway.
+void Hook::State::add_own_tensors() {
+  const auto now = Clock::now();
+  if (closed || now - overhead_saved >= kOverheadPeriod) {
+    overhead_saved = now;
+    const double share = share_of_time(spent_ns);
+    recorder->save(*groups.find_or_add(kOverheadTensor), TensorView(&share, {}), kRawOnly);
+  }
+  if (dropped.count > 0) {
+    note(Json{{"kind", "dropped_steps"},
+              {"first", dropped.first},
+              {"last", dropped.last},
+              {"count", dropped.count},
+              {"why", "the buffers were full"}}
+             .dump());
+    dropped = {};
+  }
+  std::vector<std::string> texts;
+  {
+    const std::lock_guard lock(mutex);
+    texts = notes;
+  }
+  if (texts.empty()) return;
+  recorder->save(*groups.find_or_add(kNoteTensor), TensorView(texts.data(), {texts.size()}),
+                 kRawOnly);
+  if (recorder->dropped()) return;  // said again with the next step
+  const std::lock_guard lock(mutex);
+  notes.erase(notes.begin(), notes.begin() + static_cast<std::ptrdiff_t>(texts.size()));
+}
+
+void Hook::State::poll_stop() {
+  if (store == nullptr || stop_seen) return;
+  try {
+    const auto file = store->stat(kStopFile);
+    if (file && !(stop_file_before && stop_file_before->identity == file->identity))
+      stop_seen.store(true, std::memory_order_relaxed);
+  } catch (const StoreError& error) {
+    log(LogLevel::Debug, error.what());  // asked again at a later step
+  }
+}
+
+void Hook::State::check_writer() {
+  if (writer && writer->failed()) std::rethrow_exception(writer->progress().error);
+}
+
+NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& tags) {
+  if (const char* defect = tensor_name_defect(name)) {
+    complain(nullptr, std::string(defect) + ": \"" + std::string(name.substr(0, 80)) + '"');
+    return nullptr;
+  }
+  NamedTensor* named = groups.find_or_add(name);
+  if (std::ranges::find(tags.names(), std::string_view()) != tags.names().end()) {
+    complain(named, "a collection's name is empty: it was given with " + named->name);
+  } else if (!tags.empty()) {
+    groups.join(*named, tags);
+  }
+  return named;
+}
+
+void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
+  SaveDecision what = groups.decision(named);
+  if (level.reductions_only && what.raw && !what.must_be_raw &&
+      value_length(view) > kMaxInlineBytes) {
+    what.raw = false;
+    what.reductions |= instead_of_raw();
+  }
+  save(named, view, what);
+}
+
+void Hook::State::save_scalar(NamedTensor& named, double value) {
+  if (step_mode) return save(named, TensorView(&value, {}), kRawOnly);
+  const std::lock_guard lock(mutex);
+  early_scalars.emplace_back(&named, value);
+}
+
+void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDecision& what) {
+  if (const char* defect = value_defect(view))
+    return complain(&named, std::string("cannot save ") + named.name + ": " + defect);
+  named.saved.store(true, std::memory_order_relaxed);
+  if (options.dry_run) {
+    log(LogLevel::Debug,
+        "dry run: step " + std::to_string(counters.global) + " would save " + named.name);
+  } else if (recorder) {
+    recorder->save(named, view, what);
+    if (metrics) log_metric(named, view);
+  }
+}
+
+void Hook::State::log_metric(const NamedTensor& named, const TensorView& view) {
+  if (groups.is_in_any(named, &MetricLog::is_logged))
+    metrics->add(named.name, *step_mode, counters[*step_mode], view);
+}
+
+std::int64_t Hook::State::number_of_next(const std::string& module_side) {
+  const std::lock_guard lock(mutex);
+  return module_values[module_side]++;
+}
+
+}  // namespace cupel

@@ -1,0 +1,143 @@
+#include "cupel/writer/metric_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "cupel/core/collection.h"
+#include "cupel/core/log.h"
+#include "cupel/stats/statistics.h"
+
+namespace cupel {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostWaiting = std::size_t{16} << 20U;
+
+Json json_of(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+double seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+struct MetricLog::State {
+  explicit State(std::string in) : directory(std::move(in)) {}
+  ~State() {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+
+  void fail(std::string_view why) noexcept {
+    if (failed.exchange(true)) return;
+    try {
+      log(LogLevel::Warning,
+          "metrics are no longer logged: " + directory + ": " + std::string(why));
+    } catch (const std::exception& error) {
+      log(LogLevel::Warning, error.what());
+    }
+  }
+
+  void open() {
+    fs::create_directories(directory);
+    const std::string file =
+        (fs::path(directory) / (std::to_string(::getpid()) + ".json")).string();
+    // Neither what a link points to nor a pipe, which could keep training waiting.
+    descriptor = ::open(file.c_str(),
+                        O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    struct stat facts = {};
+    if (descriptor < 0 || ::fstat(descriptor, &facts) != 0)
+      throw std::system_error(errno, std::generic_category(), "cannot open " + file);
+    if (!S_ISREG(facts.st_mode)) throw std::runtime_error("not a regular file: " + file);
+  }
+
+  void write(std::string_view lines) const {
+    while (!lines.empty()) {
+      const ssize_t written = ::write(descriptor, lines.data(), lines.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw std::system_error(errno, std::generic_category(), "cannot write");
+      lines.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  const std::string directory;
+  std::atomic<bool> failed{false};
+
+  std::mutex file_mutex;  // taken before the other; keeps the order of lines
+  int descriptor = -1;
+
+  std::mutex mutex;
+  std::string waiting;
+};
+
+std::unique_ptr<MetricLog> MetricLog::from_environment() {
+  const char* const directory = std::getenv("SAGEMAKER_METRICS_DIRECTORY");
+  if (directory == nullptr || *directory == '\0') return nullptr;
+  return std::make_unique<MetricLog>(directory);
+}
+
+MetricLog::MetricLog(std::string directory)
+    : state_(std::make_unique<State>(std::move(directory))) {}
+
+MetricLog::~MetricLog() { flush(); }
+
+bool MetricLog::is_logged(std::string_view collection) noexcept {
+  return collection == "losses" || collection == "metrics" || collection == "sm_metrics";
+}
+
+void MetricLog::add(std::string_view tensor, Mode mode, std::int64_t step,
+                    const TensorView& value) noexcept {
+  State& s = *state_;
+  if (s.failed || value.defect() != nullptr || value.dtype() == DType::Utf8) return;
+  try {
+    const Json line = {{"MetricName", std::string(tensor) + '_' + std::string(to_string(mode))},
+                       {"Value", json_of(compute_statistics(value).mean)},
+                       {"Timestamp", seconds_since_1970()},
+                       {"IterationNumber", step}};
+    const std::string text = line.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+    const std::lock_guard lock(s.mutex);
+    if (s.waiting.size() + text.size() > kMostWaiting)
+      return s.fail("too many lines wait to be written");
+    s.waiting += text;
+  } catch (const std::exception& error) {
+    s.fail(error.what());
+  }
+}
+
+void MetricLog::flush() noexcept {
+  State& s = *state_;
+  if (s.failed) return;
+  try {
+    const std::lock_guard file_lock(s.file_mutex);
+    std::string lines;
+    {
+      const std::lock_guard lock(s.mutex);
+      lines.swap(s.waiting);
+    }
+    if (lines.empty()) return;
+    if (s.descriptor < 0) s.open();
+    s.write(lines);
+  } catch (const std::exception& error) {
+    s.fail(error.what());
+  }
+}
+
+}  // namespace cupel

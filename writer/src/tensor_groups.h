@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/core/collection.h"
+#include "cupel/writer/hook.h"
+#include "save_plan.h"
+#include "tensor_table.h"
+
+namespace cupel {
+
+// The tensors that are in the same collections, and what the present step makes of them.
+struct Group : detail::SaveGroup {
+  Membership members;
+  SaveDecision now;  // written between steps only
+};
+
+// The tensors that a hook knows, by the collections they are in.
+//
+// Looking a tensor up and asking whether it is due takes no lock; naming tensors and collections
+// does, and may be done from several threads. What is due is decided between steps.
+class TensorGroups {
+ public:
+  using Decide = std::function<SaveDecision(const Membership&)>;
+
+  // `decide` says what the present step makes of a group; it is asked once there is a plan.
+  TensorGroups(Collections& collections, Decide decide);
+
+  NamedTensor* find(std::string_view name) const noexcept { return table_.find(name); }
+  NamedTensor* find_or_add(std::string_view name);
+  // Puts the tensor into these collections, which are made if they are not there.
+  void join(NamedTensor& tensor, const CollectionNames& names);
+  // Whether a collection that `is_meant` has the tensor, saved or not.
+  bool is_in_any(const NamedTensor& tensor, bool (*is_meant)(std::string_view collection));
+
+  // From now on the plan says who is in which collection; it must outlive the groups.
+  void follow(const SavePlan& plan);
+  // Decides anew about all groups.
+  void decide_all();
+  void nothing_is_due() noexcept;
+
+  const SaveDecision& decision(const NamedTensor& tensor) const noexcept {
+    return static_cast<const Group*>(tensor.group.load(std::memory_order_acquire))->now;
+  }
+  // Whether no saved collection has the tensor.
+  bool is_unwanted(const NamedTensor& tensor) const noexcept { return tensor.group == never_; }
+
+  // All tensors; not beside additions.
+  std::deque<NamedTensor>& tensors() noexcept { return table_.tensors(); }
+  // Collections as they are now, whether they changed since the last call; from any thread.
+  bool take_changes(Collections& copy);
+
+ private:
+  void place(NamedTensor& tensor);  // the mutex is held, as for the next one
+  Group* group_of(const Membership& members);
+
+  Collections& collections_;
+  const Decide decide_;
+  const SavePlan* plan_ = nullptr;
+  TensorTable table_;
+  std::mutex mutex_;  // collections_ while training threads run, and what follows
+  std::map<Membership, std::unique_ptr<Group>> groups_;
+  Group* never_;
+  std::vector<std::unique_ptr<const std::vector<std::string>>> tag_lists_;
+  bool collections_changed_ = false;
+};
+
+}  // namespace cupel
