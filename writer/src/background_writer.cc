@@ -159,23 +159,21 @@ void BackgroundWriter::seal_if_due() {
 
 void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
 
-void BackgroundWriter::do_task(ChunkFull& task) {
+void BackgroundWriter::do_task(WriteBatch& task) {
   if (stream_) {
-    behind_stream_.push_back(task);
+    behind_stream_.push_back(std::move(task));
   } else {
-    write_chunk(task);
+    write_batch(task);
   }
 }
 
-void BackgroundWriter::write_chunk(const ChunkFull& task) {
+void BackgroundWriter::write_batch(const WriteBatch& task) {
   struct GiveBack {
     ChunkPool& pool;
     Chunk* chunk;
     ~GiveBack() { pool.release(chunk); }
   } give_back{pool_, task.chunk};
-  if (!failed())
-    segments_.write_values(task.step, task.chunk->values,
-                           {task.chunk->memory.data(), task.chunk->used});
+  if (!failed()) segments_.write_values(task.step, task.values, task.bytes);
 }
 
 void BackgroundWriter::do_task(StreamBegin& task) {
@@ -207,8 +205,8 @@ void BackgroundWriter::do_task(StreamEnd& task) {
   }
   stream.value->location->crc32c = stream.crc;
   if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
-  for (const ChunkFull& chunk : std::exchange(behind_stream_, {})) {
-    Task behind = chunk;
+  for (WriteBatch& batch : std::exchange(behind_stream_, {})) {
+    Task behind = std::move(batch);
     perform(behind);
   }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -26,9 +27,11 @@ namespace cupel {
 struct StepBegun {  // its values may be measured
   std::shared_ptr<Step> step;
 };
-struct ChunkFull {  // no value will be added: write the batch
+struct WriteBatch {  // values that lie one after another in a chunk
   std::int64_t step;
   Chunk* chunk;
+  std::span<const std::byte> bytes;
+  std::vector<Record*> values;
 };
 struct StreamBegin {
   std::int64_t step;
@@ -50,7 +53,7 @@ struct LastNote {  // is tried also after an error
   const NamedTensor* tensor;
   std::string text;
 };
-using Task = std::variant<StepBegun, ChunkFull, StreamBegin, StreamPiece, StreamEnd, CommitStep,
+using Task = std::variant<StepBegun, WriteBatch, StreamBegin, StreamPiece, StreamEnd, CommitStep,
                           SealNow, LastNote>;
 
 // How far the background writer has come; read from any thread.
@@ -91,14 +94,14 @@ class BackgroundWriter {
   void run();
   void perform(Task& task) noexcept;
   void do_task(StepBegun& task);
-  void do_task(ChunkFull& task);
+  void do_task(WriteBatch& task);
   void do_task(StreamBegin& task);
   void do_task(StreamPiece& task);
   void do_task(StreamEnd& task);
   void do_task(CommitStep& task);
   void do_task(SealNow& task);
   void do_task(LastNote& task);
-  void write_chunk(const ChunkFull& task);
+  void write_batch(const WriteBatch& task);
   void commit(const Step& step, const std::optional<std::vector<std::byte>>& collections_file);
   void fail(std::exception_ptr error) noexcept;
   void seal_if_due();
@@ -117,7 +120,7 @@ class BackgroundWriter {
   std::shared_ptr<Step> step_;  // whose values may be measured
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
-  std::vector<ChunkFull>
+  std::vector<WriteBatch>
       behind_stream_;  // batches that must not come between a streamed value's pieces
 
   mutable std::mutex mutex_;

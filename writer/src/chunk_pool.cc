@@ -94,6 +94,7 @@ Chunk* ChunkPool::try_take(For purpose) {
 void ChunkPool::release(Chunk* chunk) noexcept {
   if (chunk->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   chunk->used = 0;
+  chunk->handed_over = 0;
   chunk->values.clear();
   chunk->being_copied = 0;
   chunk->full = false;

@@ -32,13 +32,14 @@ class PrefaultedMemory {
 
 struct Record;
 
-// Values on their way to the events file, one after another. Belongs to whoever took it from the
-// pool; handed over, it is held by its writing and by each value that still has to be measured.
+// Values on their way to the events file, one after another. Held by whoever took it from the pool,
+// by each batch of it that is to be written, and by each value that is to be measured.
 struct Chunk {
   explicit Chunk(std::size_t size) : memory(size) {}
   PrefaultedMemory memory;
   std::size_t used = 0;
-  std::vector<Record*> values;  // in the order of their bytes
+  std::size_t handed_over = 0;  // so many of these bytes belong to batches already
+  std::vector<Record*> values;  // of the rest, in the order of their bytes
   int being_copied = 0;         // values that have room here but not yet their bytes
   bool full = false;            // nobody will ask for room any more
   std::atomic<int> holders{1};

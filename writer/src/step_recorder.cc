@@ -9,6 +9,11 @@
 #include "value_bytes.h"
 
 namespace cupel {
+namespace {
+
+constexpr std::size_t kBatchBytes = 1U << 20U;
+
+}  // namespace
 
 void StepRecorder::begin(const StepHeader& header) { header_ = header; }
 
@@ -73,10 +78,15 @@ void StepRecorder::save_in_chunk(Record& record, const TensorView& view) {
   copied(chunk);
 }
 
+// A chunk is written while it fills: the writer need not wait for its end.
 void StepRecorder::copied(Chunk* chunk) {
   const std::lock_guard lock(mutex_);
   --chunk->being_copied;
-  if (chunk->full) hand_over_when_copied(chunk);
+  if (chunk->full) {
+    finish(chunk);
+  } else if (chunk->being_copied == 0 && chunk->used - chunk->handed_over >= kBatchBytes) {
+    hand_over_rest(chunk);
+  }
 }
 
 Chunk* StepRecorder::take(ChunkPool::For purpose) {
@@ -88,10 +98,7 @@ Chunk* StepRecorder::reserve(Record& record) {
   const auto length = static_cast<std::size_t>(record.location->length);
   std::unique_lock lock(mutex_);
   while (chunk_ == nullptr || pool_.chunk_bytes() - chunk_->used < length) {
-    if (chunk_ != nullptr) {
-      chunk_->full = true;
-      hand_over_when_copied(std::exchange(chunk_, nullptr));
-    }
+    if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
     lock.unlock();
     Chunk* fresh = take(ChunkPool::For::Values);
     lock.lock();
@@ -116,10 +123,28 @@ Chunk* StepRecorder::reserve(Record& record) {
   return chunk_;
 }
 
-void StepRecorder::hand_over_when_copied(Chunk* chunk) {
+void StepRecorder::finish(Chunk* chunk) {
+  chunk->full = true;
   if (chunk->being_copied > 0) return;
+  struct LetGo {
+    ChunkPool& pool;
+    Chunk* chunk;
+    ~LetGo() { pool.release(chunk); }
+  } let_go{pool_, chunk};
+  if (chunk->used > chunk->handed_over) hand_over_rest(chunk);
+}
+
+void StepRecorder::hand_over_rest(Chunk* chunk) {
+  WriteBatch batch{
+      header_.step,
+      chunk,
+      std::span<const std::byte>(chunk->memory.data(), chunk->used).subspan(chunk->handed_over),
+      {}};
+  batch.values.swap(chunk->values);
+  chunk->handed_over = chunk->used;
+  ++chunk->holders;
   try {
-    writer_.hand_over(ChunkFull{step_->header.step, chunk});
+    writer_.hand_over(std::move(batch));
   } catch (...) {
     pool_.release(chunk);
     throw;
@@ -171,7 +196,7 @@ void StepRecorder::drop() {
 
 std::shared_ptr<Step> StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
   if (step_ == nullptr) return nullptr;
-  if (chunk_ != nullptr) hand_over_when_copied(std::exchange(chunk_, nullptr));
+  if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
   auto step = std::exchange(step_, nullptr);
   writer_.hand_over(CommitStep{step, std::move(collections_file)});
   return step;

@@ -44,7 +44,8 @@ class StepRecorder {
   Chunk* take(ChunkPool::For purpose);
   void save_streamed(Record& record, const TensorView& view);
   void copied(Chunk* chunk);
-  void hand_over_when_copied(Chunk* chunk);
+  void finish(Chunk* chunk);          // no value will be added
+  void hand_over_rest(Chunk* chunk);  // as a batch; the mutex is held, as for the one before
 
   BackgroundWriter& writer_;
   ChunkPool& pool_;
