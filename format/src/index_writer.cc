@@ -184,7 +184,6 @@ struct IndexWriter::State {
   std::shared_ptr<arrow::Array> modes, dtypes, workers;
   ChainedFile file;
   arrow::RecordBatchVector batches;
-  std::int64_t rows = 0;
 };
 
 std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
@@ -267,7 +266,6 @@ std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
   const auto batch = state_->batch_of(header, rows);
   std::vector<std::byte> bytes = state_->file.add(*batch);
   state_->batches.push_back(batch);
-  state_->rows += batch->num_rows();
   return bytes;
 }
 
@@ -296,7 +294,5 @@ std::vector<std::byte> IndexWriter::seal() const {
   append_all(file.finish());
   return bytes;
 }
-
-std::int64_t IndexWriter::rows() const noexcept { return state_->rows; }
 
 }  // namespace cupel

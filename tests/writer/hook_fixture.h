@@ -60,7 +60,7 @@ class TamperedStore final : public Store {
 };
 
 // Hooks that write into memory, and trials of what they wrote.
-class HookTest : public testing::Test {
+class HookTest : public ::testing::Test {
  protected:
   HookTest() {
     set_log_sink(

@@ -237,9 +237,7 @@ void BackgroundWriter::commit(const Step& step,
   }
   segments_.commit(step.header, rows);
   const std::lock_guard lock(mutex_);
-  committed_step_.store(step.header.step, std::memory_order_release);
-  progress_.committed_step = step.header.step;
-  ++progress_.steps;
+  const std::int64_t rows_before = progress_.rows;
   for (const Record* row : rows) {
     if (is_reserved_tensor(row->tensor->name)) continue;
     ++progress_.rows;
@@ -247,6 +245,10 @@ void BackgroundWriter::commit(const Step& step,
                              : row->location    ? row->location->length
                                                 : 0;
   }
+  if (progress_.rows == rows_before) return;  // what only the hook itself had to say is no step
+  committed_step_.store(step.header.step, std::memory_order_release);
+  progress_.committed_step = step.header.step;
+  ++progress_.steps;
 }
 
 void BackgroundWriter::do_task(SealNow&) {

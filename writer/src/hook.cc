@@ -92,7 +92,11 @@ void Hook::save_tensor(std::string_view name, const TensorView& view,
   NamedTensor* named = state_->groups.find(name);
   if (named == nullptr || !collections.empty())
     named = static_cast<NamedTensor*>(handle(name, collections).entry_);
-  if (is_due(named)) save_due(named, view);
+  if (is_due(named)) {
+    save_due(named, view);
+  } else if (!state_->step_mode) {
+    state_->warn_before_first_step(name);
+  }
 }
 
 void Hook::save_due(detail::TensorEntry* entry, const TensorView& view) {

@@ -55,12 +55,21 @@ HookOptions settled(HookOptions options) {
   return options;
 }
 
+// A hook may be of static storage, and be closed when the process exits.
+bool lasting_encoder() {
+  static const bool prepared = [] {
+    prepare_encoding();
+    return true;
+  }();
+  return prepared;
+}
+
 }  // namespace
 
 Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
                    std::shared_ptr<Store> into)
     : options(saving_enabled() ? settled(std::move(hook_options)) : std::move(hook_options)),
-      inert(!saving_enabled()),
+      inert(!saving_enabled() || !lasting_encoder()),
       store(inert ? nullptr : std::move(into)),
       collections(initial_collections(options)),
       groups(collections, [this](const Membership& members) { return decide(members); }),
@@ -138,6 +147,12 @@ void Hook::State::disable(const char* what) noexcept {
   } catch (const std::exception&) {  // no memory even for that
     log(LogLevel::Error, "saving has ended, training goes on");
   }
+}
+
+void Hook::State::warn_before_first_step(std::string_view name) {
+  if (inert || closed || std::exchange(warned_before_first_step, true)) return;
+  log(LogLevel::Warning,
+      "saved before the first next_step(), and so not saved (said once): " + std::string(name));
 }
 
 void Hook::State::note(std::string text) {

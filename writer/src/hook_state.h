@@ -62,6 +62,7 @@ struct Hook::State {
   // A mistake that costs one call, not the run; told once per tensor.
   void complain(NamedTensor* tensor, const std::string& what);
   void disable(const char* what) noexcept;
+  void warn_before_first_step(std::string_view name);
   // Tells readers of the run, with the next step that is committed.
   void note(std::string text);
 
@@ -147,6 +148,7 @@ struct Hook::State {
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 
+  bool warned_before_first_step = false;
   std::mutex mutex;  // what follows; training threads may save at once
   std::vector<std::string> problems;
   std::vector<std::string> notes;                                  // that are not in the run yet

@@ -125,7 +125,8 @@ void Hook::State::end_without_records() {
 
 void Hook::State::await_commit(Step& step) {
   const auto begin = Clock::now();
-  const auto at_most = behind ? std::chrono::milliseconds(0) : options.commit_timeout;
+  const bool still_behind = behind && writer->progress().commits + 1 < commits;
+  const auto at_most = still_behind ? std::chrono::milliseconds(0) : options.commit_timeout;
   const bool committed = writer->wait_for_commits(commits, step, at_most);
   waited_ns += (Clock::now() - begin).count();
   if (!committed) {
@@ -133,7 +134,7 @@ void Hook::State::await_commit(Step& step) {
     note(
         Json{{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}
             .dump());
-    if (!behind) {
+    if (!still_behind) {
       complain(nullptr, "step " + number + " was not committed within " +
                             std::to_string(at_most.count()) +
                             " ms; it may be later, and the steps behind it do not wait");

@@ -11,6 +11,11 @@ std::string SavingLevel::to_text() const {
 }
 
 bool OverheadGovernor::observe(Duration now, Duration spent, bool was_due) {
+  if (observed_ == Duration::zero()) {  // what came before the first step is no step's cost
+    due_observed_ = now;
+    due_spent_ = spent;
+    was_due = false;
+  }
   const auto passed = static_cast<double>((now - observed_).count());
   const auto taken = static_cast<double>((spent - spent_).count());
   observed_ = now;

@@ -83,6 +83,14 @@ void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const
   append_index(step, rows);
 }
 
+void SegmentWriter::abandon_step() {
+  inside_step_ = false;
+  if (!open_ || open_->index_size > 0) return;
+  store_.remove(open_->name.events_key());
+  open_.reset();
+  --next_segment_;
+}
+
 void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
                                 const std::string& text) {
   if (open_) {

@@ -52,8 +52,9 @@ class SegmentWriter {
 
   // Makes the step exist. The records are sorted by name, without duplicates, and not empty.
   void commit(const StepHeader& step, std::span<const Record* const> records);
-  // The step whose values were written will not exist; they stay where they are, unreferenced.
-  void abandon_step() noexcept { inside_step_ = false; }
+  // The step whose values were written will not exist. They stay where they are, unreferenced; a
+  // segment that was begun for them is removed, since it would be named after a step that it lacks.
+  void abandon_step();
 
   // Adds a step that holds nothing but one text, of at most 48 bytes. May be called after an error;
   // refuses, by StoreError, where that left anything behind the last committed step: a reader takes

@@ -56,12 +56,16 @@ struct IndexRow {
   ReductionValues reductions;  ///< Those the segment has columns for are written.
 };
 
+/// Makes what encoding needs once in a process, so that it is destroyed last: an object of static
+/// storage that calls this while it is made may encode until its own end.
+void prepare_encoding();
+
 /// Encodes the index file of one segment, step by step.
 ///
-/// The bytes of begin() and encode_step(), appended one after another, are an Arrow IPC file
+/// The bytes of encode_step(), appended one after another, are an Arrow IPC file
 /// without its footer, which readers of ours follow while it grows. seal() gives the whole file as
-/// anybody reads it. Keeps the rows until it is destroyed. One thread at a time. Arrow failing (out
-/// of memory) is FormatError.
+/// anybody reads it. Keeps the rows until it is destroyed. One thread at a time. Arrow failing is
+/// std::bad_alloc or FormatError.
 class IndexWriter {
  public:
   IndexWriter(const SegmentIdentity& identity, ReductionSet columns);
@@ -75,8 +79,6 @@ class IndexWriter {
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.
   std::vector<std::byte> seal() const;
-
-  std::int64_t rows() const noexcept;
 
  private:
   struct State;
