@@ -161,6 +161,25 @@ void unsaved_by_name(benchmark::State& state) {
 }
 BENCHMARK(unsaved_by_name);
 
+/// next_step() when nothing is due, and with one number that has to be committed.
+void small_step(benchmark::State& state) {
+  const BenchDirectory directory;
+  HookOptions options = saving_every_step(directory / "run");
+  options.commit = state.range(1) == 0 ? Commit::Step : Commit::Background;
+  Hook hook(options);
+  hook.next_step();
+  for (auto _ : state) {
+    if (state.range(0) > 0) hook.save_scalar("loss", 0.5);
+    hook.next_step();
+  }
+}
+BENCHMARK(small_step)
+    ->ArgNames({"numbers", "background"})
+    ->Args({0, 0})
+    ->Args({1, 0})
+    ->Args({1, 1})
+    ->UseRealTime();
+
 /// The calls alone, 64 × 1 MiB, against memcpy of the same bytes into memory that is there.
 void raw_calls_against_memcpy(benchmark::State& state) {
   const BenchDirectory directory;

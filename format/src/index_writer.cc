@@ -34,8 +34,26 @@ namespace {
 // Sealed batches hold whole steps up to this many rows.
 constexpr std::int64_t kSealedBatchRows = 16384;
 
-std::shared_ptr<arrow::DataType> code_type() {
-  return arrow::dictionary(arrow::int8(), arrow::utf8());
+// A batch in memory weighs as much as some hundred rows: small ones are merged when so many of them
+// have gathered.
+constexpr std::size_t kGatheredBatches = 128;
+
+const std::shared_ptr<arrow::DataType>& code_type() {
+  static const auto type = arrow::dictionary(arrow::int8(), arrow::utf8());
+  return type;
+}
+
+std::shared_ptr<arrow::RecordBatch> merged(
+    std::span<const std::shared_ptr<arrow::RecordBatch>> batches) {
+  std::int64_t rows = 0;
+  for (const auto& batch : batches) rows += batch->num_rows();
+  arrow::ArrayVector columns;
+  for (int column = 0; column < batches.front()->num_columns(); ++column) {
+    arrow::ArrayVector pieces;
+    for (const auto& batch : batches) pieces.push_back(batch->column(column));
+    columns.push_back(require(arrow::Concatenate(pieces)));
+  }
+  return arrow::RecordBatch::Make(batches.front()->schema(), rows, std::move(columns));
 }
 
 std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
@@ -179,12 +197,29 @@ struct IndexWriter::State {
   std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header,
                                                std::span<const IndexRow> rows) const;
 
+  void keep(std::shared_ptr<arrow::RecordBatch> batch);
+
   ReductionSet columns;
   std::shared_ptr<arrow::Schema> schema;
   std::shared_ptr<arrow::Array> modes, dtypes, workers;
   ChainedFile file;
   arrow::RecordBatchVector batches;
+  std::size_t gathered = 0;  // the last of the batches, which were not looked at for merging yet
+  std::int64_t gathered_rows = 0;
 };
+
+void IndexWriter::State::keep(std::shared_ptr<arrow::RecordBatch> batch) {
+  gathered_rows += batch->num_rows();
+  batches.push_back(std::move(batch));
+  if (++gathered < kGatheredBatches) return;
+  if (gathered_rows <= kSealedBatchRows) {
+    auto one = merged(std::span(batches).last(gathered));
+    batches.resize(batches.size() - gathered);
+    batches.push_back(std::move(one));
+  }
+  gathered = 0;
+  gathered_rows = 0;
+}
 
 std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
     const StepHeader& header, std::span<const IndexRow> index_rows) const {
@@ -263,9 +298,9 @@ IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
 
 std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
                                                 std::span<const IndexRow> rows) {
-  const auto batch = state_->batch_of(header, rows);
+  auto batch = state_->batch_of(header, rows);
   std::vector<std::byte> bytes = state_->file.add(*batch);
-  state_->batches.push_back(batch);
+  state_->keep(std::move(batch));
   return bytes;
 }
 
@@ -282,13 +317,7 @@ std::vector<std::byte> IndexWriter::seal() const {
     do {
       rows += batches[end++]->num_rows();
     } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows);
-    arrow::ArrayVector merged;
-    for (int column = 0; column < state_->schema->num_fields(); ++column) {
-      arrow::ArrayVector pieces;
-      for (std::size_t i = begin; i < end; ++i) pieces.push_back(batches[i]->column(column));
-      merged.push_back(require(arrow::Concatenate(pieces)));
-    }
-    append_all(file.add(*arrow::RecordBatch::Make(state_->schema, rows, std::move(merged))));
+    append_all(file.add(*merged(std::span(batches).subspan(begin, end - begin))));
     begin = end;
   }
   append_all(file.finish());

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kWorthWaking = 32;
 constexpr std::size_t kBytesWorthWaking = 256U << 10U;
 
+constexpr auto kStayAwake = std::chrono::microseconds(100);
+
 // What the one pass of a streamed value yields; prod and median were computed when it was saved.
 void take_statistics(Record& value, const Statistics& statistics) {
   if (is_floating(value.dtype)) value.counts = statistics.counts;
@@ -83,6 +85,10 @@ bool BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
   while (step.measuring.measure_some()) {
     if (std::chrono::steady_clock::now() >= until) break;
   }
+  // Small steps are committed sooner than a thread that sleeps is woken.
+  const auto awake_until = std::min(until, std::chrono::steady_clock::now() + kStayAwake);
+  while (commits_done_ < commits && std::chrono::steady_clock::now() < awake_until)
+    std::this_thread::yield();
   std::unique_lock lock(mutex_);
   return done_.wait_until(lock, until, [&] { return progress_.commits >= commits; });
 }
@@ -138,6 +144,7 @@ void BackgroundWriter::perform(Task& task) noexcept {
   if (commit == nullptr) return;
   const std::lock_guard lock(mutex_);
   ++progress_.commits;
+  commits_done_.store(progress_.commits, std::memory_order_release);
   records_waiting_ -= commit->step->records.size();
   done_.notify_all();
 }

@@ -133,6 +133,7 @@ class BackgroundWriter {
 
   std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
   std::atomic<std::size_t> records_waiting_{0};
+  std::atomic<std::uint64_t> commits_done_{0};  // progress_.commits, without the mutex
   std::atomic<bool> failed_{false};
   std::jthread thread_;
 };
