@@ -106,9 +106,9 @@ Collection collection(const std::string& key, const Json& json) {
 std::map<Mode, std::int64_t> steps(const Json& json, bool from_newer_minor) {
   if (!json.is_object()) throw UsageError("steps is not an object");
   std::map<Mode, std::int64_t> result;
-  for (const auto& [name, step] : json.items()) {
-    const auto* const mode =
-        std::ranges::find_if(kAllModes, [&](Mode m) { return to_string(m) == name; });
+  for (const auto& [key, step] : json.items()) {
+    const auto* const mode = std::ranges::find_if(
+        kAllModes, [&name = key](Mode each) { return to_string(each) == name; });
     if (mode != kAllModes.end()) {
       result[*mode] =
           integer(step, "a mode's step", 0, std::numeric_limits<std::int64_t>::max() - 1);

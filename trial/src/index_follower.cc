@@ -69,8 +69,8 @@ void IndexFollower::list_new(std::size_t expected_workers) {
   std::string after;
   if (!workers_.empty() && workers_.size() >= expected_workers)
     after = std::ranges::min_element(workers_, {}, [](const auto& entry) {
-              return entry.second.newest_key;
-            })->second.newest_key;
+              return entry.second.newest_key_;
+            })->second.newest_key_;
   // A directory that changes while it is read may hide a file that is being renamed; whatever has a
   // successor by now was renamed before the second look begins.
   if (add_listed(store_.list(kIndexPrefix, after)) && store_.can_append())
@@ -83,20 +83,20 @@ bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
     const std::optional<SegmentName> name = SegmentName::parse_index_key(info.key);
     if (!name) continue;
     Worker& worker = workers_[name->worker];
-    if (info.key <= worker.newest_done) continue;
-    worker.newest_key = std::max(worker.newest_key, info.key);
-    if (worker.open.try_emplace(info.key, Segment{*name, info.key}).second) any = true;
+    if (info.key <= worker.newest_done_) continue;
+    worker.newest_key_ = std::max(worker.newest_key_, info.key);
+    if (worker.open_.try_emplace(info.key, Segment{*name, info.key}).second) any = true;
   }
   return any;
 }
 
 void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
-  while (!worker.open.empty()) {
-    Segment& segment = worker.open.begin()->second;
-    const auto second = std::next(worker.open.begin());
-    const Segment* next = second == worker.open.end() ? nullptr : &second->second;
+  while (!worker.open_.empty()) {
+    Segment& segment = worker.open_.begin()->second;
+    const auto second = std::next(worker.open_.begin());
+    const Segment* next = second == worker.open_.end() ? nullptr : &second->second;
     const bool last_of_attempt = next == nullptr || next->name.attempt != segment.name.attempt;
-    if (worker.damaged_attempt != segment.name.attempt) {
+    if (worker.damaged_attempt_ != segment.name.attempt) {
       try {
         if (outside_range(segment, next)) {
           pass_over(worker, segment);
@@ -110,15 +110,15 @@ void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
                                   : "the segment is not sealed, though nothing more can come");
         }
       } catch (const FormatError& error) {
-        worker.damaged_attempt = segment.name.attempt;
+        worker.damaged_attempt_ = segment.name.attempt;
         damage_.push_back(error);
       }
     }
     const bool done = next != nullptr || run_ended || segment.end == SegmentEnd::Sealed ||
-                      worker.damaged_attempt == segment.name.attempt;
+                      worker.damaged_attempt_ == segment.name.attempt;
     if (!done) return;
-    worker.newest_done = segment.key;
-    worker.open.erase(worker.open.begin());
+    worker.newest_done_ = segment.key;
+    worker.open_.erase(worker.open_.begin());
   }
 }
 
@@ -266,7 +266,7 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
                 .time_us = header.time_us,
                 .value_bytes = 0,
                 .block = block_,
-                .layout = data_.layouts.intern(batch, first, last, worker.layout_hint),
+                .layout = data_.layouts.intern(batch, first, last, worker.layout_hint_),
                 .files = segment.files,
                 .first_row = static_cast<std::uint32_t>(first),
                 .mode = header.mode};
@@ -279,8 +279,8 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
 }
 
 void IndexFollower::fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows) {
-  if (worker.last_rows.size() >= kMaxLastRows) worker.last_rows.clear();
-  auto& [last_block, last_first] = worker.last_rows[rows.layout];
+  if (worker.last_rows_.size() >= kMaxLastRows) worker.last_rows_.clear();
+  auto& [last_block, last_first] = worker.last_rows_[rows.layout];
   for (std::size_t i = 0; i < rows.layout->size(); ++i) {
     std::optional<std::uint32_t> guess;
     if (last_block != nullptr) guess = last_block->form(last_first + i);

@@ -38,12 +38,12 @@ class IndexFollower {
    private:
     friend class IndexFollower;
     struct Segment;
-    std::map<std::string, Segment> open;  // by key: listed, and may still change
-    std::string newest_key;               // listed
-    std::string newest_done;              // before which all is done with
-    std::optional<std::int32_t> damaged_attempt;
-    std::shared_ptr<const LayoutInterner::Entry> layout_hint;
-    std::unordered_map<const NameLayout*, std::pair<const RowBlock*, std::uint32_t>> last_rows;
+    std::map<std::string, Segment> open_;  // by key: listed, and may still change
+    std::string newest_key_;               // listed
+    std::string newest_done_;              // before which all is done with
+    std::optional<std::int32_t> damaged_attempt_;
+    std::shared_ptr<const LayoutInterner::Entry> layout_hint_;
+    std::unordered_map<const NameLayout*, std::pair<const RowBlock*, std::uint32_t>> last_rows_;
   };
   using Workers = std::map<std::string, Worker, WorkerOrder>;
 

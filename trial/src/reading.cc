@@ -151,8 +151,7 @@ void Reading::require_worker(std::string_view name) const {
 void merge_sorted(std::vector<std::int64_t>& into, std::vector<std::int64_t> steps) {
   if (!std::ranges::is_sorted(steps))
     std::ranges::sort(steps);  // of a program that counts strangely
-  const auto repeated = std::ranges::unique(steps);
-  steps.erase(repeated.begin(), repeated.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   if (into.empty()) {
     into = std::move(steps);
     return;

@@ -47,7 +47,8 @@ class StableVector {
 
   static std::pair<std::size_t, std::size_t> place(std::size_t index) noexcept {
     const std::size_t shifted = index + kFirst;
-    const auto chunk = static_cast<std::size_t>(std::bit_width(shifted / kFirst)) - 1;
+    const auto chunk = static_cast<std::size_t>(std::countl_zero(kFirst)) -
+                       static_cast<std::size_t>(std::countl_zero(shifted));
     return {chunk, shifted - (kFirst << chunk)};
   }
 
