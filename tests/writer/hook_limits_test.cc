@@ -120,6 +120,21 @@ TEST_F(HookLimits, a_value_larger_than_all_buffers_is_dropped_without_a_trace_in
   EXPECT_EQ(floats(trial->tensor("fc.weight").value(trial->steps().front())), ramp(100));
 }
 
+TEST_F(HookLimits, that_the_last_step_was_dropped_is_noted_too) {
+  options.buffer_bytes = 1U << 20U;
+  options.when_full = WhenFull::DropStep;
+  options.commit = Commit::Background;
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 1, 1'000'000);
+  open_store();
+  const HookReport report = hook->close();
+  EXPECT_EQ(report.steps_dropped, 1);
+  EXPECT_EQ(report.steps_committed, 0);
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("dropped_steps")));
+  EXPECT_THAT(open_trial()->steps(), IsEmpty());
+}
+
 TEST_F(HookLimits, buffers_that_are_full_make_a_save_wait_unless_asked_otherwise) {
   options.buffer_bytes = 1U << 20U;
   options.commit = Commit::Background;

@@ -106,8 +106,10 @@ void Hook::State::end_step() {
   const bool is_lost = recorder->dropped();
   const auto ended = recorder->end(std::move(file));
   ++commits;
-  if (is_lost) return count_dropped(step);
-  if (closed) {
+  if (is_lost) {
+    count_dropped(step);
+    if (closed) end_without_records();
+  } else if (closed) {
     writer->wait_until_idle();
   } else if (!level.in_background && options.commit == Commit::Step) {
     await_commit(*ended);
@@ -119,6 +121,7 @@ void Hook::State::end_step() {
 // What the hook still has to say may ride in a step of its own at the end.
 void Hook::State::end_without_records() {
   if (steps_begun == 0 || (notes.empty() && dropped.count == 0)) return;
+  writer->wait_until_idle();  // then there is room in the buffers
   add_own_tensors();
   if (recorder->end(std::nullopt)) writer->wait_until_idle();
 }
