@@ -141,9 +141,10 @@ Collections builtin_collections(Profile profile) {
 }
 
 const std::vector<std::string>& default_saved_collections(Profile profile) {
-  static const std::vector<std::string> tensorflow = {"metrics", "losses", "sm_metrics"};
-  static const std::vector<std::string> xgboost = {"metrics"};
-  static const std::vector<std::string> others = {"losses"};
+  // Never destroyed: a static hook asks while it closes.
+  static const auto& tensorflow = *new std::vector<std::string>{"metrics", "losses", "sm_metrics"};
+  static const auto& xgboost = *new std::vector<std::string>{"metrics"};
+  static const auto& others = *new std::vector<std::string>{"losses"};
   switch (profile) {
     case Profile::TensorFlow:
       return tensorflow;

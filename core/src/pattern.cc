@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
@@ -35,29 +36,49 @@ constexpr std::uint32_t kHeapLimitKib = 8 * 1024;
 constexpr std::size_t kJitStackStart = 32UL * 1024;
 constexpr std::size_t kJitStackLimit = 1024UL * 1024;
 
+// What each thread has one of. When the process exits, the objects of the thread that exits are
+// gone before static objects are, which may still search; then one is made that stays.
+template <class Owner, class Make>
+typename Owner::pointer of_this_thread(Make make) {
+  thread_local typename Owner::pointer current = nullptr;
+  if (current != nullptr) return current;
+  struct Holder {
+    Owner owner;
+    ~Holder() { current = nullptr; }
+  };
+  thread_local bool held = false;
+  Owner made(make());
+  if (!std::exchange(held, true)) {
+    thread_local Holder holder;
+    holder.owner = std::move(made);
+    return current = holder.owner.get();
+  }
+  return current = made.release();
+}
+
 pcre2_jit_stack* stack_of_this_thread(void* /*unused*/) {
-  thread_local const JitStack stack(
-      pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr));
-  return stack.get();
+  return of_this_thread<JitStack>(
+      [] { return pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr); });
 }
 
 const pcre2_match_context* limits() {
-  static const MatchContext context = [] {
+  // Never destroyed: static objects search, too.
+  static const pcre2_match_context* const context = [] {
     MatchContext made(pcre2_match_context_create(nullptr));
     if (!made) throw std::bad_alloc();
     pcre2_set_match_limit(made.get(), kMatchLimit);
     pcre2_set_depth_limit(made.get(), kDepthLimit);
     pcre2_set_heap_limit(made.get(), kHeapLimitKib);
     pcre2_jit_stack_assign(made.get(), stack_of_this_thread, nullptr);
-    return made;
+    return made.release();
   }();
-  return context.get();
+  return context;
 }
 
 pcre2_match_data* match_data_of_this_thread() {
-  thread_local const MatchData data(pcre2_match_data_create(1, nullptr));
-  if (!data) throw std::bad_alloc();
-  return data.get();
+  auto* const data = of_this_thread<MatchData>([] { return pcre2_match_data_create(1, nullptr); });
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
 }
 
 PCRE2_SPTR units(std::string_view text) noexcept {

@@ -20,34 +20,74 @@ constexpr int kMaxDepth = 8;
 constexpr std::string_view kCollections = "collections";
 constexpr std::string_view kMeta = "_meta";
 
-Json to_json(const SaveConfigMode& mode) {
-  return {{"save_interval", mode.save_interval},
-          {"save_steps", mode.save_steps},
-          {"start_step", mode.start_step},
-          {"end_step", mode.end_step ? Json(*mode.end_step) : Json(nullptr)}};
+// The text is put together by hand: destroying an array or object of the JSON library's allocates,
+// and where there is no memory that would end the process.
+std::string json_text(std::string_view text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+std::string text_of(std::string_view value) { return json_text(value); }
+
+template <class Range>
+std::string list_of(const Range& values) {
+  std::string text = "[";
+  for (const auto& value : values) {
+    if (text.size() > 1) text += ',';
+    text += text_of(value);
+  }
+  return text + ']';
 }
 
-Json to_json(const SaveConfig& config) {
-  Json json = Json::object();
-  for (const Mode mode : kAllModes) json[std::string(to_string(mode))] = to_json(config.mode(mode));
-  return json;
+class ObjectText {
+ public:
+  ObjectText& add(std::string_view key, std::string_view value) {
+    if (text_.size() > 1) text_ += ',';
+    text_ += json_text(key);
+    text_ += ':';
+    text_ += value;
+    return *this;
+  }
+  std::string text() const { return text_ + '}'; }
+
+ private:
+  std::string text_ = "{";
+};
+
+std::string to_json(const SaveConfigMode& mode) {
+  return ObjectText()
+      .add("save_interval", text_of(mode.save_interval))
+      .add("save_steps", list_of(mode.save_steps))
+      .add("start_step", text_of(mode.start_step))
+      .add("end_step", mode.end_step ? text_of(*mode.end_step) : "null")
+      .text();
 }
 
-Json to_json(const ReductionConfig& config) {
-  return {{"save_raw_tensor", config.save_raw_tensor},
-          {"reductions", config.to_text()},
-          {"save_shape", config.save_shape}};
+std::string to_json(const SaveConfig& config) {
+  ObjectText json;
+  for (const Mode mode : kAllModes) json.add(to_string(mode), to_json(config.mode(mode)));
+  return json.text();
 }
 
-Json to_json(const Collection& collection) {
-  return {{"name", collection.name()},
-          {"include_regex", collection.include_regex().texts()},
-          {"tensor_names", collection.tensor_names()},
-          {"reduction_config",
-           collection.reduction_config() ? to_json(*collection.reduction_config()) : Json(nullptr)},
-          {"save_config",
-           collection.save_config() ? to_json(*collection.save_config()) : Json(nullptr)},
-          {"save_histogram", collection.save_histogram()}};
+std::string to_json(const ReductionConfig& config) {
+  return ObjectText()
+      .add("save_raw_tensor", text_of(config.save_raw_tensor))
+      .add("reductions", json_text(config.to_text()))
+      .add("save_shape", text_of(config.save_shape))
+      .text();
+}
+
+std::string to_json(const Collection& collection) {
+  const auto& reductions = collection.reduction_config();
+  const auto& save = collection.save_config();
+  return ObjectText()
+      .add("name", json_text(collection.name()))
+      .add("include_regex", list_of(collection.include_regex().texts()))
+      .add("tensor_names", list_of(collection.tensor_names()))
+      .add("reduction_config", reductions ? to_json(*reductions) : "null")
+      .add("save_config", save ? to_json(*save) : "null")
+      .add("save_histogram", text_of(collection.save_histogram()))
+      .text();
 }
 
 // What the JSON library would convert silently is refused: fractions, booleans, and numbers that
@@ -151,19 +191,21 @@ CollectionsFile decode(const Json& json) {
 }  // namespace
 
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
-  Json collections = Json::object();
-  for (const auto& [name, of_name] : file.collections) collections[name] = to_json(of_name);
-  Json meta = {{"num_workers", file.num_workers},
-               {"format", kFormatVersion},
-               {"run", file.run},
-               {"worker", file.worker},
-               {"attempt", file.attempt}};
+  ObjectText collections;
+  for (const auto& [name, of_name] : file.collections) collections.add(name, to_json(of_name));
+  ObjectText meta;
+  meta.add("num_workers", text_of(file.num_workers))
+      .add("format", json_text(kFormatVersion))
+      .add("run", json_text(file.run))
+      .add("worker", json_text(file.worker))
+      .add("attempt", text_of(std::int64_t{file.attempt}));
   if (!file.steps.empty()) {
-    Json& steps = meta["steps"] = Json::object();
-    for (const auto& [mode, step] : file.steps) steps[std::string(to_string(mode))] = step;
+    ObjectText steps;
+    for (const auto& [mode, step] : file.steps) steps.add(to_string(mode), text_of(step));
+    meta.add("steps", steps.text());
   }
-  const Json json = {{kCollections, std::move(collections)}, {kMeta, std::move(meta)}};
-  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  const std::string text =
+      ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

@@ -385,7 +385,7 @@ SegmentEnd IndexReader::read(const std::shared_ptr<const AlignedBuffer>& tail,
     static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
                                                                    'W', '1', 0,   0};
     const std::size_t there = std::min(bytes.size(), kBegin.size());
-    if (std::memcmp(bytes.data(), kBegin.data(), there) != 0) {
+    if (there > 0 && std::memcmp(bytes.data(), kBegin.data(), there) != 0) {
       const bool zeros =
           std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
       if (zeros) return s.torn("the file holds only zeros");

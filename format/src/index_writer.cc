@@ -121,6 +121,10 @@ class ChainedFile {
     return bytes;
   }
 
+  std::uint32_t chain() const noexcept { return chain_; }
+  // Takes the place of a file whose last checksum this was.
+  void go_on_behind(std::uint32_t chain) noexcept { chain_ = chain; }
+
   std::vector<std::byte> finish() {
     require(writer_->Close());
     std::vector<std::byte> bytes = sink_.drain();
@@ -192,33 +196,36 @@ struct IndexWriter::State {
         modes(mode_dictionary()),
         dtypes(dtype_dictionary()),
         workers(dictionary_of(std::array{identity.worker})),
-        file(schema) {}
+        file(std::make_unique<ChainedFile>(schema)) {}
 
   std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header,
                                                std::span<const IndexRow> rows) const;
 
-  void keep(std::shared_ptr<arrow::RecordBatch> batch);
+  void merge_gathered();
 
   ReductionSet columns;
   std::shared_ptr<arrow::Schema> schema;
   std::shared_ptr<arrow::Array> modes, dtypes, workers;
-  ChainedFile file;
+  std::unique_ptr<ChainedFile> file;
   arrow::RecordBatchVector batches;
-  std::size_t gathered = 0;  // the last of the batches, which were not looked at for merging yet
-  std::int64_t gathered_rows = 0;
+  std::size_t merged_until = 0;  // those behind were not looked at for merging yet
+
+  // As they were before the step encoded last.
+  std::uint32_t chain_before = 0;
+  std::size_t batches_before = 0;
 };
 
-void IndexWriter::State::keep(std::shared_ptr<arrow::RecordBatch> batch) {
-  gathered_rows += batch->num_rows();
-  batches.push_back(std::move(batch));
-  if (++gathered < kGatheredBatches) return;
-  if (gathered_rows <= kSealedBatchRows) {
-    auto one = merged(std::span(batches).last(gathered));
-    batches.resize(batches.size() - gathered);
+void IndexWriter::State::merge_gathered() {
+  const auto gathered = std::span(batches).subspan(merged_until);
+  if (gathered.size() < kGatheredBatches) return;
+  std::int64_t rows = 0;
+  for (const auto& batch : gathered) rows += batch->num_rows();
+  if (rows <= kSealedBatchRows) {
+    auto one = merged(gathered);
+    batches.resize(merged_until);
     batches.push_back(std::move(one));
   }
-  gathered = 0;
-  gathered_rows = 0;
+  merged_until = batches.size();
 }
 
 std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
@@ -298,10 +305,22 @@ IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
 
 std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
                                                 std::span<const IndexRow> rows) {
+  state_->merge_gathered();
+  state_->chain_before = state_->file->chain();
+  state_->batches_before = state_->batches.size();
   auto batch = state_->batch_of(header, rows);
-  std::vector<std::byte> bytes = state_->file.add(*batch);
-  state_->keep(std::move(batch));
+  std::vector<std::byte> bytes = state_->file->add(*batch);
+  state_->batches.push_back(std::move(batch));
   return bytes;
+}
+
+// Only its first batch comes with what lies before all batches.
+void IndexWriter::take_back() {
+  auto file = std::make_unique<ChainedFile>(state_->schema);
+  static_cast<void>(file->add(*state_->batches.front()));
+  file->go_on_behind(state_->chain_before);
+  state_->file = std::move(file);
+  state_->batches.resize(state_->batches_before);
 }
 
 std::vector<std::byte> IndexWriter::seal() const {

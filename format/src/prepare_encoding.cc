@@ -23,6 +23,7 @@ void prepare_encoding() {
   rows[1].location.emplace();
   IndexWriter index(identity, all);
   index.encode_step({}, rows);
+  index.encode_step({.step = 1}, rows);
   index.seal();
   EventsWriter events(identity);
   const EventsValue described{"b", 1};

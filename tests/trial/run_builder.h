@@ -100,9 +100,15 @@ struct At {
   At(std::int64_t global) : At(global, Mode::Train, global) {}  // NOLINT(*-explicit-*)
   At(std::int64_t global, Mode step_mode, std::int64_t step_of_mode)
       : step(global), mode(step_mode), mode_step(step_of_mode) {}
+  /// What the writer's clock said, in microseconds since 1970.
+  At when(std::int64_t time) && {
+    time_us = time;
+    return *this;
+  }
   std::int64_t step;
   Mode mode;
   std::int64_t mode_step;
+  std::optional<std::int64_t> time_us = {};  // unset: a second in 2023
 };
 
 struct WorkerSpec {
@@ -152,7 +158,8 @@ class WorkerWriter {
     std::ranges::sort(tensors, {}, &SavedTensor::name);
     std::vector<IndexRow> rows;
     for (const SavedTensor& tensor : tensors) rows.push_back(row_of(tensor, at.step));
-    return index_->encode_step({at.step, at.mode, at.mode_step, kTime + at.step}, rows);
+    return index_->encode_step(
+        {at.step, at.mode, at.mode_step, at.time_us.value_or(kTime + at.step)}, rows);
   }
   void append_index(std::span<const std::byte> bytes) {
     store_.append(index_key(), index_size_, std::vector{bytes});

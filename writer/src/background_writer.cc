@@ -14,6 +14,7 @@ namespace {
 // Values that gather before the thread is woken for them: waking costs more than a small value.
 constexpr std::size_t kWorthWaking = 32;
 constexpr std::size_t kBytesWorthWaking = 256U << 10U;
+constexpr auto kMomentBeforeExit = std::chrono::milliseconds(200);
 
 constexpr auto kStayAwake = std::chrono::microseconds(100);
 
@@ -54,8 +55,10 @@ BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool
     : store_(store),
       pool_(pool),
       committed_step_(committed_step),
-      segments_(store, std::move(policy)),
-      thread_([this] { run(); }) {}
+      segments_(store, std::move(policy)) {
+  behind_stream_.reserve(pool.most_chunks());
+  thread_ = std::jthread([this] { run(); });
+}
 
 BackgroundWriter::~BackgroundWriter() {
   const std::lock_guard lock(mutex_);
@@ -64,10 +67,18 @@ BackgroundWriter::~BackgroundWriter() {
 }
 
 void BackgroundWriter::hand_over(Task task) {
+  Tasks tasks;
+  tasks.push_back(std::move(task));
+  hand_over(std::move(tasks));
+}
+
+void BackgroundWriter::hand_over(Tasks tasks) noexcept {
   const std::lock_guard lock(mutex_);
-  if (const auto* commit = std::get_if<CommitStep>(&task))
-    records_waiting_ += commit->step->records.size();
-  tasks_.push_back(std::move(task));
+  for (const Task& task : tasks) {
+    if (const auto* commit = std::get_if<CommitStep>(&task))
+      records_waiting_ += commit->step->records.size();
+  }
+  tasks_.splice(tasks_.end(), tasks);
   work_.notify_one();
 }
 
@@ -119,7 +130,8 @@ void BackgroundWriter::run() {
       work_.wait(lock, has_work);
     }
     if (tasks_.empty() && stopping_) return;
-    std::deque<Task> tasks = std::exchange(tasks_, {});
+    Tasks tasks;
+    tasks.swap(tasks_);
     busy_ = true;
     lock.unlock();
     for (Task& task : tasks) {
@@ -134,12 +146,28 @@ void BackgroundWriter::run() {
   }
 }
 
+void BackgroundWriter::halt() noexcept {
+  halted_ = true;
+  const auto until = std::chrono::steady_clock::now() + kMomentBeforeExit;
+  while (performing_ && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+}
+
+void BackgroundWriter::stay_if_halted() const noexcept {
+  while (halted_) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 void BackgroundWriter::perform(Task& task) noexcept {
+  performing_ = true;
+  if (halted_) {
+    performing_ = false;
+    stay_if_halted();
+  }
   try {
     std::visit([this](auto& t) { do_task(t); }, task);
-  } catch (const std::exception&) {
+  } catch (...) {
     fail(std::current_exception());
   }
+  performing_ = false;
   const auto* commit = std::get_if<CommitStep>(&task);
   if (commit == nullptr) return;
   const std::lock_guard lock(mutex_);
@@ -157,11 +185,8 @@ void BackgroundWriter::fail(std::exception_ptr error) noexcept {
 
 void BackgroundWriter::seal_if_due() {
   if (failed() || stream_ || !segments_.due_for_sealing(SegmentWriter::Clock::now())) return;
-  try {
-    segments_.seal();
-  } catch (const std::exception&) {
-    fail(std::current_exception());
-  }
+  Task seal = SealNow{};
+  perform(seal);
 }
 
 void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
@@ -204,18 +229,24 @@ void BackgroundWriter::do_task(StreamPiece& task) {
 }
 
 void BackgroundWriter::do_task(StreamEnd& task) {
-  const Stream stream = *std::exchange(stream_, std::nullopt);
   try {
-    if (!failed()) segments_.end_stream(task.missing);
-  } catch (const std::exception&) {
+    if (!failed()) {
+      segments_.end_stream(task.missing);
+      stream_->value->location->crc32c = stream_->crc;
+      if (stream_->statistics) take_statistics(*stream_->value, stream_->statistics->finish());
+    }
+  } catch (...) {
     fail(std::current_exception());  // the chunks behind it go back all the same
   }
-  stream.value->location->crc32c = stream.crc;
-  if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
-  for (WriteBatch& batch : std::exchange(behind_stream_, {})) {
-    Task behind = std::move(batch);
-    perform(behind);
+  stream_.reset();
+  for (const WriteBatch& batch : behind_stream_) {
+    try {
+      write_batch(batch);
+    } catch (...) {
+      fail(std::current_exception());
+    }
   }
+  behind_stream_.clear();
 }
 
 void BackgroundWriter::do_task(CommitStep& task) {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,7 +41,7 @@ struct StreamPiece {
   Chunk* chunk;
 };
 struct StreamEnd {
-  std::uint64_t missing = 0;  // bytes that will not come, because the step was dropped
+  std::uint64_t missing = 0;  // bytes that will not come, because saving it was given up
 };
 struct CommitStep {
   std::shared_ptr<Step> step;
@@ -55,6 +55,8 @@ struct LastNote {  // is tried also after an error
 };
 using Task = std::variant<StepBegun, WriteBatch, StreamBegin, StreamPiece, StreamEnd, CommitStep,
                           SealNow, LastNote>;
+// A list: tasks made beforehand can be handed over without fail, also when memory has run out.
+using Tasks = std::list<Task>;
 
 // How far the background writer has come; read from any thread.
 struct WriterProgress {
@@ -75,6 +77,7 @@ class BackgroundWriter {
   ~BackgroundWriter();  // finishes what was handed over, without sealing
 
   void hand_over(Task task);
+  void hand_over(Tasks tasks) noexcept;
   // Says that values of so many bytes can be measured: wakes the thread when that is worth it.
   void values_ready(std::size_t bytes) noexcept;
 
@@ -87,12 +90,17 @@ class BackgroundWriter {
   std::size_t records_waiting() const noexcept { return records_waiting_; }
   void wait_for_records_below(std::size_t most);
 
+  // Begins no further task: the process exits, and what tasks need goes with it. Waits a moment for
+  // the present one, and takes no lock, because whoever calls may have interrupted one who has it.
+  void halt() noexcept;
+
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
 
  private:
   void run();
   void perform(Task& task) noexcept;
+  void stay_if_halted() const noexcept;
   void do_task(StepBegun& task);
   void do_task(WriteBatch& task);
   void do_task(StreamBegin& task);
@@ -120,13 +128,13 @@ class BackgroundWriter {
   std::shared_ptr<Step> step_;  // whose values may be measured
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
-  std::vector<WriteBatch>
-      behind_stream_;  // batches that must not come between a streamed value's pieces
+  // Batches that must not come between a streamed value's pieces.
+  std::vector<WriteBatch> behind_stream_;
 
   mutable std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
-  std::deque<Task> tasks_;
+  Tasks tasks_;
   bool busy_ = false;
   bool stopping_ = false;
   WriterProgress progress_;
@@ -135,6 +143,7 @@ class BackgroundWriter {
   std::atomic<std::size_t> records_waiting_{0};
   std::atomic<std::uint64_t> commits_done_{0};  // progress_.commits, without the mutex
   std::atomic<bool> failed_{false};
+  std::atomic<bool> halted_{false}, performing_{false};
   std::jthread thread_;
 };
 

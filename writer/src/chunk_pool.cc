@@ -52,17 +52,15 @@ ChunkPool::ChunkPool(std::size_t bytes, std::size_t largest_chunk)
 }
 
 bool ChunkPool::has_one(For purpose) const noexcept {
-  const std::size_t keep = purpose == For::Values ? kForStreams : 0;
-  return free_.size() + (most_ - chunks_.size()) > keep;
+  return free_.size() + (most_ - chunks_.size()) > kept_from(purpose);
 }
 
 Chunk* ChunkPool::take_one(For purpose) {
-  if (free_.empty()) {
+  while (free_.size() <= kept_from(purpose)) {
     try {
-      return &chunks_.emplace_back(chunk_bytes_);
+      free_.push_back(&chunks_.emplace_back(chunk_bytes_));
     } catch (const std::bad_alloc&) {
-      const std::size_t keep = purpose == For::Values ? kForStreams : 0;
-      if (chunks_.size() <= keep) throw;
+      if (chunks_.size() < (purpose == For::Values ? kLeast : 1)) throw;
       most_ = chunks_.size();
       log(LogLevel::Warning,
           "no memory for more buffers: saving goes on with those that are there");

@@ -53,7 +53,8 @@ class ChunkPool {
 
   enum class For { Values, Stream };
   // An empty chunk; waits while all are in use. The last kForStreams are kept for streamed values,
-  // whose writing must go on when everything else waits for it. Where the system has no memory for
+  // whose writing must go on when everything else waits for it; they are made before any value gets
+  // a chunk, so that want of memory cannot take them away. Where the system has no memory for
   // another chunk, those that are there are all there will be; throws std::bad_alloc only if
   // waiting for one of them could be for ever.
   Chunk* take(For purpose);
@@ -63,12 +64,17 @@ class ChunkPool {
   void release(Chunk* chunk) noexcept;
 
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  std::size_t most_chunks() const noexcept { return free_.capacity(); }
   // How long take() has waited, all threads together.
   std::chrono::nanoseconds waited() const noexcept { return std::chrono::nanoseconds(waited_ns_); }
 
  private:
-  static constexpr std::size_t kLeast = 4;
   static constexpr std::size_t kForStreams = 2;
+  // Of two for values one may be waiting to be filled; the other is on its way to be given back.
+  static constexpr std::size_t kLeast = kForStreams + 2;
+  static constexpr std::size_t kept_from(For purpose) noexcept {
+    return purpose == For::Values ? kForStreams : 0;
+  }
   bool has_one(For purpose) const noexcept;  // the mutex is held
   Chunk* take_one(For purpose);              // the mutex is held; null after running out of memory
 

@@ -24,13 +24,9 @@ Hook Hook::create_from_json_file(const std::string& path, HookOptions base) {
 }
 
 Hook::~Hook() {
-  if (!state_->is_copy() && !state_->busy()) {
-    state_->close_at_exit();
-  } else {
-    // A copy's threads are elsewhere, and one whose call is interrupted by the exit of the process
-    // holds what closing would wait for: neither can be taken apart.
-    static_cast<void>(state_.release());
-  }
+  // A copy's threads are elsewhere, and one whose call is interrupted by the exit of the process
+  // holds what closing would wait for: neither can be taken apart.
+  if (!state_->close_at_exit()) static_cast<void>(state_.release());
 }
 
 Collection& Hook::get_collection(std::string_view name) {
@@ -46,6 +42,7 @@ const Collections& Hook::get_collections() const noexcept { return state_->colle
 
 void Hook::set_mode(Mode mode) {
   State& s = *state_;
+  if (s.is_copy()) return;
   s.guarded([&] {
     if (!is_valid(mode)) {
       return s.complain(nullptr,
@@ -113,19 +110,23 @@ void Hook::save_scalar(std::string_view name, double value, const CollectionName
 }
 
 void Hook::save_inputs(std::string_view module, std::span<const TensorView> views) {
-  save_values_of(std::string(module) + "_input_", views);
+  save_values_of(module, "_input_", views);
 }
 
 void Hook::save_outputs(std::string_view module, std::span<const TensorView> views) {
-  save_values_of(std::string(module) + "_output_", views);
+  save_values_of(module, "_output_", views);
 }
 
-void Hook::save_values_of(const std::string& module_side, std::span<const TensorView> views) {
+void Hook::save_values_of(std::string_view module, const char* side,
+                          std::span<const TensorView> views) {
   State& s = *state_;
   if (!s.active()) return;
   for (const TensorView& view : views) {
     std::string name;
-    s.guarded([&] { name = module_side + std::to_string(s.number_of_next(module_side)); });
+    s.guarded([&] {
+      name = std::string(module) + side;
+      name += std::to_string(s.number_of_next(name));
+    });
     if (!name.empty()) save_tensor(name, view);
   }
 }
@@ -140,7 +141,8 @@ bool Hook::stop_requested() const noexcept {
 
 HookReport Hook::close() {
   State& s = *state_;
-  return s.is_copy() || s.busy() ? s.report : s.close();
+  if (!s.is_copy() && !s.busy()) s.close();
+  return s.told();
 }
 
 }  // namespace cupel

@@ -3,10 +3,11 @@
 #include "hook_state.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "cupel/core/error.h"
+#include "cupel/format/events_writer.h"
+#include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
 #include "cupel/store/open_store.h"
@@ -141,9 +142,12 @@ void Hook::State::disable(const char* what) noexcept {
   if (disabled.exchange(true)) return;
   groups.nothing_is_due();
   try {
-    log(LogLevel::Error, "saving has ended, training goes on: " + std::string(what));
-    const std::lock_guard lock(mutex);
-    problems.emplace_back(what);
+    const std::string message = "saving has ended, training goes on: " + std::string(what);
+    {
+      const std::lock_guard lock(mutex);
+      problems.emplace_back(what);
+    }
+    log(LogLevel::Error, message);
   } catch (const std::exception&) {  // no memory even for that
     log(LogLevel::Error, "saving has ended, training goes on");
   }
@@ -201,9 +205,10 @@ void Hook::State::leave_last_note() noexcept {
   try {
     recorder->drop();
     recorder->end(std::nullopt);
+    files->take_back_end();
     const std::int64_t last = committed_step;
     // Short enough for the index alone.
-    std::string text = nlohmann::ordered_json{{"kind", "disabled"}, {"after_step", last}}.dump();
+    std::string text = R"({"kind":"disabled","after_step":)" + std::to_string(last) + '}';
     report.notes.push_back(text);
     const std::int64_t step = std::max(counters.global, last + 1);
     writer->hand_over(LastNote{{step, Mode::Global, step, microseconds_now()},
@@ -216,8 +221,9 @@ void Hook::State::leave_last_note() noexcept {
   }
 }
 
-HookReport Hook::State::close() {
-  if (closed.exchange(true)) return report;
+void Hook::State::close() {
+  if (closed.exchange(true)) return;
+  const Busy until_all_is_taken_apart(*this);
   std::exception_ptr error;
   {
     const Call counted(*this);
@@ -226,6 +232,9 @@ HookReport Hook::State::close() {
     } catch (const std::exception& caught) {
       error = std::current_exception();
       disable(caught.what());
+    } catch (...) {
+      error = std::current_exception();
+      disable("something was thrown that is no std::exception");
     }
     groups.nothing_is_due();
     if (disabled) leave_last_note();
@@ -237,19 +246,45 @@ HookReport Hook::State::close() {
   metrics.reset();
   pool.reset();
   if (error && options.on_error == OnError::Throw) std::rethrow_exception(error);
-  return report;
 }
 
-void Hook::State::close_at_exit() noexcept {
-  if (is_copy()) return;
+// From a destructor, from the exit of the process, or from both. Another thread's call either is
+// seen here, or sees that there is nothing to do any more.
+bool Hook::State::close_at_exit() noexcept {
+  if (is_copy()) return false;
+  exiting = true;
   if (busy()) {
-    log(LogLevel::Error, "the process exits inside a call of the hook: the run is left as it is");
-    return;
+    if (!told_of_exit.exchange(true)) {
+      log(LogLevel::Error, "the process exits inside a call of the hook: the run is left as it is");
+      if (writer) writer->halt();
+    }
+    return false;
   }
   try {
     close();
   } catch (const std::exception& error) {
     log(LogLevel::Error, error.what());
+  } catch (...) {  // told by disable()
+  }
+  return true;
+}
+
+HookReport Hook::State::told() const noexcept {
+  try {
+    return report;
+  } catch (const std::exception&) {
+    HookReport numbers;
+    numbers.steps_begun = report.steps_begun;
+    numbers.steps_committed = report.steps_committed;
+    numbers.last_committed_step = report.last_committed_step;
+    numbers.tensors_saved = report.tensors_saved;
+    numbers.value_bytes = report.value_bytes;
+    numbers.steps_dropped = report.steps_dropped;
+    numbers.steps_left_out = report.steps_left_out;
+    numbers.overhead = report.overhead;
+    numbers.waiting = report.waiting;
+    numbers.disabled = report.disabled;
+    return numbers;
   }
 }
 
@@ -258,7 +293,7 @@ double Hook::State::share_of_time(std::int64_t ns) const {
   return total <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(total);
 }
 
-void Hook::State::fill_report() {
+void Hook::State::fill_report() noexcept {
   if (writer) {
     writer->wait_until_idle();
     const WriterProgress progress = writer->progress();
@@ -270,18 +305,26 @@ void Hook::State::fill_report() {
   report.steps_begun = steps_begun;
   report.overhead = share_of_time(spent_ns);
   report.waiting = share_of_time(waited_ns + (pool ? pool->waited().count() : 0));
+  report.disabled = disabled;
+  try {
+    fill_texts();
+  } catch (const std::exception&) {
+    log(LogLevel::Warning, "no memory for all that the report of the hook has to tell");
+  }
+}
+
+void Hook::State::fill_texts() {
+  report.problems = std::move(problems);
+  if (disabled && writes) {
+    report.problems.emplace_back(
+        "the run is left without its end marker; what was committed stays readable");
+  }
   for (const NamedTensor& named : groups.tensors()) {
     if (!inert && groups.is_unwanted(named) && !named.saved && !is_reserved_tensor(named.name)) {
       report.never_saved.push_back(named.name);
     }
   }
   std::sort(report.never_saved.begin(), report.never_saved.end());
-  report.problems = problems;
-  if (disabled && writes) {
-    report.problems.emplace_back(
-        "the run is left without its end marker; what was committed stays readable");
-  }
-  report.disabled = disabled;
 }
 
 }  // namespace cupel

@@ -43,10 +43,12 @@ struct Hook::State {
   bool busy() const noexcept { return calls > 0; }
 
   // Runs what a public call does, and counts its time. Nothing leaves it, unless the user asked for
-  // that.
+  // that. Does nothing once the process exits: whoever closes then has looked whether anybody is
+  // busy.
   template <class F>
   void guarded(F&& call) {
     const Call counted(*this);
+    if (exiting) return;
     try {
       call();
     } catch (const UsageError& error) {
@@ -55,6 +57,9 @@ struct Hook::State {
       disable(error.what());
     } catch (const std::exception& error) {
       disable(error.what());
+      if (options.on_error == OnError::Throw) throw;
+    } catch (...) {  // of a store of the user's
+      disable("something was thrown that is no std::exception");
       if (options.on_error == OnError::Throw) throw;
     }
   }
@@ -71,23 +76,34 @@ struct Hook::State {
   void save_due(NamedTensor& named, const TensorView& view);
   void save_scalar(NamedTensor& named, double value);
   std::int64_t number_of_next(const std::string& module_side);
-  HookReport close();
-  // Closes, unless that is not possible any more.
-  void close_at_exit() noexcept;
+  void close();
+  // Closes; false where that is not possible any more.
+  bool close_at_exit() noexcept;
+  // The report; of one that there is no memory to copy, the numbers.
+  HookReport told() const noexcept;
 
-  // One public call: how many there are at the moment, and how long they take.
+  // How many public calls there are at the moment,
+  class Busy {
+   public:
+    explicit Busy(State& state) noexcept : state_(state) { ++state_.calls; }
+    ~Busy() { --state_.calls; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    State& state_;
+  };
+  // and how long they take.
   class Call {
    public:
-    explicit Call(State& state) noexcept : state_(state) { ++state_.calls; }
-    ~Call() {
-      state_.spent_ns += (Clock::now() - begin_).count();
-      --state_.calls;
-    }
+    explicit Call(State& state) noexcept : state_(state), busy_(state) {}
+    ~Call() { state_.spent_ns += (Clock::now() - begin_).count(); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
    private:
     State& state_;
+    const Busy busy_;
     Clock::time_point begin_ = Clock::now();
   };
 
@@ -119,6 +135,8 @@ struct Hook::State {
   std::atomic<bool> stop_seen{false};
   std::atomic<bool> disabled{false};
   std::atomic<bool> closed{false};
+  std::atomic<bool> exiting{false};  // the process, or the hook is destroyed
+  std::atomic<bool> told_of_exit{false};
   HookReport report;
   std::int64_t steps_begun = 0;
 
@@ -144,7 +162,8 @@ struct Hook::State {
   void list_saved_tensors();
   void finish();
   void leave_last_note() noexcept;
-  void fill_report();
+  void fill_report() noexcept;
+  void fill_texts();
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 

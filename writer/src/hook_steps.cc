@@ -17,6 +17,17 @@ constexpr auto kOverheadPeriod = std::chrono::seconds(1);
 constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
 constexpr SaveDecision kRawOnly{.raw = true};
 
+// A note's JSON text, put together by hand: destroying an object of the JSON library's allocates,
+// and where there is no memory that would end the process. The values are numbers and texts.
+std::string note_text(std::initializer_list<std::pair<const char*, Json>> fields) {
+  std::string text = "{";
+  for (const auto& [key, value] : fields) {
+    if (text.size() > 1) text += ',';
+    text += Json(key).dump() + ':' + value.dump();
+  }
+  return text + '}';
+}
+
 // What is saved instead of a raw value that there is no time for.
 ReductionSet instead_of_raw() {
   return ReductionConfig{
@@ -57,6 +68,7 @@ void Hook::State::next_step() {
     poll_stop();
   }
   counters.count(mode);
+  ++steps_begun;
   govern(begin);
   begin_step();
 }
@@ -69,13 +81,12 @@ void Hook::State::govern(Clock::time_point begin) {
     const bool was_due = step_is_due && !step_is_left_out;
     if (governor->observe(now - first_begin, spent, was_due)) {
       level = governor->level();
-      note(Json{{"kind", "saving_level"},
-                {"step", counters.global},
-                {"level", level.to_text()},
-                {"before", before.to_text()},
-                {"share", governor->recent_share()},
-                {"budget", governor->budget()}}
-               .dump());
+      note(note_text({{"kind", "saving_level"},
+                      {"step", counters.global},
+                      {"level", level.to_text()},
+                      {"before", before.to_text()},
+                      {"share", governor->recent_share()},
+                      {"budget", governor->budget()}}));
     }
   }
   step_is_due = plan->is_any_active(mode, counters[mode]);
@@ -84,7 +95,6 @@ void Hook::State::govern(Clock::time_point begin) {
 }
 
 void Hook::State::begin_step() {
-  ++steps_begun;
   step_mode = mode;
   module_values.clear();
   if (recorder) recorder->begin({counters.global, mode, counters[mode], microseconds_now()});
@@ -134,9 +144,8 @@ void Hook::State::await_commit(Step& step) {
   waited_ns += (Clock::now() - begin).count();
   if (!committed) {
     const std::string number = std::to_string(step.header.step);
-    note(
-        Json{{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}
-            .dump());
+    note(note_text(
+        {{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}));
     if (!still_behind) {
       complain(nullptr, "step " + number + " was not committed within " +
                             std::to_string(at_most.count()) +
@@ -175,12 +184,11 @@ void Hook::State::add_own_tensors() {
     recorder->save(*groups.find_or_add(kOverheadTensor), TensorView(&share, {}), kRawOnly);
   }
   if (dropped.count > 0) {
-    note(Json{{"kind", "dropped_steps"},
-              {"first", dropped.first},
-              {"last", dropped.last},
-              {"count", dropped.count},
-              {"why", "the buffers were full"}}
-             .dump());
+    note(note_text({{"kind", "dropped_steps"},
+                    {"first", dropped.first},
+                    {"last", dropped.last},
+                    {"count", dropped.count},
+                    {"why", "the buffers were full"}}));
     dropped = {};
   }
   std::vector<std::string> texts;

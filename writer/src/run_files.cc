@@ -128,6 +128,11 @@ std::vector<std::byte> RunFiles::collections_file(const Collections& collections
   return encode_collections_file(file);
 }
 
+void RunFiles::take_back_end() {
+  store_.remove(kEndMarker);
+  if (num_workers_ > 1) store_.remove(ended_key(worker_));
+}
+
 void RunFiles::write_end() {
   if (num_workers_ > 1) {
     store_.put(ended_key(worker_), {}, Durability::Cached);

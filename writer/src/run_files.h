@@ -38,6 +38,8 @@ class RunFiles {
   // Says that this worker has ended; the last of all workers says that training has. A power loss
   // may take that back, and then the run has not ended.
   void write_end();
+  // Takes that back, should it have been said: there is something to add.
+  void take_back_end();
 
  private:
   void settle_existing_run(Existing existing);

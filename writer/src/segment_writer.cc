@@ -17,8 +17,9 @@ constexpr std::array<std::byte, 64U << 10U> kZeros{};
 
 SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
   if (!open_) {
-    const SegmentIdentity identity{policy_.run, policy_.worker, policy_.attempt, next_segment_++};
+    const SegmentIdentity identity{policy_.run, policy_.worker, policy_.attempt, next_segment_};
     open_.emplace(SegmentName{policy_.attempt, step, policy_.worker}, identity, policy_.columns);
+    ++next_segment_;
   }
   return *open_;
 }
@@ -85,19 +86,35 @@ void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const
 
 void SegmentWriter::abandon_step() {
   inside_step_ = false;
-  if (!open_ || open_->index_size > 0) return;
+  if (!open_ || open_->steps > 0) return;
   store_.remove(open_->name.events_key());
   open_.reset();
   --next_segment_;
 }
 
+// Brings what is in memory of the open segment to where its index file is.
+void SegmentWriter::go_on_after_error() {
+  if (!open_) return;
+  const auto index = store_.stat(open_->name.index_key());
+  const std::uint64_t size = index ? index->size : 0;
+  const bool may_be_sealed = size == open_->sealed_size;
+  if ((size == open_->index_size) == may_be_sealed)
+    throw StoreError(open_->name.index_key(), false, "something lies behind the last step");
+  if (may_be_sealed) {
+    open_.reset();
+  } else if (open_->steps == 0) {
+    // A segment is named after its first step, which is another now.
+    if (index) store_.remove(open_->name.index_key());
+    open_.reset();
+    --next_segment_;
+  } else if (open_->ahead) {
+    open_->index.take_back();
+  }
+}
+
 void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
                                 const std::string& text) {
-  if (open_) {
-    const auto index = store_.stat(open_->name.index_key());
-    if ((index ? index->size : 0) != open_->index_size)
-      throw StoreError(open_->name.index_key(), false, "something lies behind the last step");
-  }
+  go_on_after_error();
   const TensorView view(&text, {1});
   std::array<std::byte, kMaxInlineBytes> value{};
   const std::size_t length = std::min<std::uint64_t>(value_length(view), value.size());
@@ -109,15 +126,22 @@ void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
   row.elements = 1;
   row.shape = &shape;
   row.inline_value = std::span(value).first(length);
-  append_index(step, std::span(&row, 1));
+  // The last step may be in the file though its writer was told of an error.
+  StepHeader header = step;
+  header.step = header.mode_step = std::max(step.step, last_step_ + 1);
+  append_index(header, std::span(&row, 1));
 }
 
 void SegmentWriter::append_index(const StepHeader& step, std::span<const IndexRow> rows) {
   Open& segment = open(step.step);
+  segment.ahead = true;
   const std::vector<std::byte> batch = segment.index.encode_step(step, rows);
   if (policy_.sync == Sync::Step && segment.events_size > 0) store_.sync(segment.name.events_key());
   store_.append(segment.name.index_key(), segment.index_size, std::array{std::span(batch)});
   segment.index_size += batch.size();
+  ++segment.steps;
+  last_step_ = step.step;
+  segment.ahead = false;
   if (policy_.sync == Sync::Step) store_.sync(segment.name.index_key());
   inside_step_ = false;
 }
@@ -131,8 +155,9 @@ void SegmentWriter::seal() {
     if (durable) store_.sync(open_->name.events_key());
   }
   if (durable) store_.sync(policy_.collections_key);
-  store_.put(open_->name.index_key(), open_->index.seal(),
-             durable ? Durability::Durable : Durability::Cached);
+  const std::vector<std::byte> sealed = open_->index.seal();
+  open_->sealed_size = sealed.size();
+  store_.put(open_->name.index_key(), sealed, durable ? Durability::Durable : Durability::Cached);
   if (durable) store_.sync(open_->name.index_key());  // with the folders it lies in
   open_.reset();
 }

@@ -78,11 +78,15 @@ class SegmentWriter {
     SegmentName name;
     IndexWriter index;
     std::uint64_t index_size = 0;
+    std::size_t steps = 0;                     // in the index file
+    bool ahead = false;                        // the encoder is ahead of the file
+    std::optional<std::uint64_t> sealed_size;  // of the index file that may have replaced this one
     EventsWriter events;
     std::uint64_t events_size = 0;
     Clock::time_point since = Clock::now();
   };
   Open& open(std::int64_t step);
+  void go_on_after_error();
   void append_index(const StepHeader& step, std::span<const IndexRow> rows);
   void append_events(std::span<const std::span<const std::byte>> pieces);
 
@@ -90,6 +94,7 @@ class SegmentWriter {
   SegmentPolicy policy_;
   std::int64_t next_segment_ = 0;
   std::optional<Open> open_;
+  std::int64_t last_step_ = -1;  // in an index file
   bool inside_step_ = false;  // values of a step that is not committed yet are in the open segment
   std::size_t stream_padding_ = 0;
 };

@@ -143,9 +143,15 @@ void StepRecorder::hand_over_rest(Chunk* chunk) {
   batch.values.swap(chunk->values);
   chunk->handed_over = chunk->used;
   ++chunk->holders;
+  hand_over(std::move(batch));
+}
+
+template <class ChunkTask>
+void StepRecorder::hand_over(ChunkTask task) {
+  Chunk* const chunk = task.chunk;
   try {
-    writer_.hand_over(std::move(batch));
-  } catch (...) {
+    writer_.hand_over(std::move(task));
+  } catch (...) {  // somebody may be waiting for a chunk
     pool_.release(chunk);
     throw;
   }
@@ -165,18 +171,20 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     bytes = copy.get();
   }
   const std::lock_guard lock(stream_mutex_);
-  writer_.hand_over(StreamBegin{header_.step, &record});
   // The stream is ended whatever happens: the writer waits for it with all other values.
   struct Ending {
     BackgroundWriter& writer;
     std::uint64_t missing;
+    Tasks task;
     ~Ending() {
-      try {
-        writer.hand_over(StreamEnd{missing});
-      } catch (const std::bad_alloc&) {  // then the loop below has failed as well, and says so
-      }
+      std::get<StreamEnd>(task.front()).missing = missing;
+      writer.hand_over(std::move(task));
     }
-  } ending{writer_, length};
+  };
+  Tasks end;
+  end.push_back(StreamEnd{});
+  writer_.hand_over(StreamBegin{header_.step, &record});
+  Ending ending{writer_, length, std::move(end)};
   for (std::size_t begin = 0; begin < length;) {
     Chunk* chunk = take(ChunkPool::For::Stream);
     if (chunk == nullptr) return drop();
@@ -184,8 +192,8 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     chunk->memory.prefault(chunk->used);
     std::memcpy(chunk->memory.data(), bytes + begin, chunk->used);
     begin += chunk->used;
-    ending.missing -= chunk->used;
-    writer_.hand_over(StreamPiece{chunk});
+    hand_over(StreamPiece{chunk});
+    ending.missing = length - begin;
   }
 }
 
@@ -197,9 +205,8 @@ void StepRecorder::drop() {
 std::shared_ptr<Step> StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
   if (step_ == nullptr) return nullptr;
   if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
-  auto step = std::exchange(step_, nullptr);
-  writer_.hand_over(CommitStep{step, std::move(collections_file)});
-  return step;
+  writer_.hand_over(CommitStep{step_, std::move(collections_file)});
+  return std::exchange(step_, nullptr);
 }
 
 }  // namespace cupel

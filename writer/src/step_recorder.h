@@ -46,6 +46,8 @@ class StepRecorder {
   void copied(Chunk* chunk);
   void finish(Chunk* chunk);          // no value will be added
   void hand_over_rest(Chunk* chunk);  // as a batch; the mutex is held, as for the one before
+  template <class ChunkTask>
+  void hand_over(ChunkTask task);  // its chunk goes back to the pool if that fails
 
   BackgroundWriter& writer_;
   ChunkPool& pool_;

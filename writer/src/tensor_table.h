@@ -37,8 +37,13 @@ class TensorTable {
     const std::lock_guard lock(mutex_);
     if (NamedTensor* found = find(name)) return found;
     NamedTensor& added = tensors_.emplace_back(std::string(name));
-    prepare(added);
-    publish(added);
+    try {
+      prepare(added);
+      publish(added);
+    } catch (...) {  // nobody has found it yet, and nobody may, half made as it is
+      tensors_.pop_back();
+      throw;
+    }
     return &added;
   }
   // All of them; not beside additions.

@@ -174,7 +174,7 @@ class Hook {
            entry->group.load(std::memory_order_acquire)->due.load(std::memory_order_relaxed);
   }
   void save_due(detail::TensorEntry* entry, const TensorView& view);
-  void save_values_of(const std::string& module_side, std::span<const TensorView> views);
+  void save_values_of(std::string_view module, const char* side, std::span<const TensorView> views);
   std::unique_ptr<State> state_;
 };
 
