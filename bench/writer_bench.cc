@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cupel/core/log.h"
+#include "bench_directory.h"
 #include "cupel/writer/hook.h"
 #include "paired.h"
 
@@ -24,28 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMiB = 1U << 20U;
-
-/// A directory of its own that goes with it.
-class BenchDirectory {
- public:
-  BenchDirectory() {
-    const char* given = std::getenv("CUPEL_BENCH_DIR");
-    const fs::path shared_memory = "/dev/shm";
-    const fs::path base = given != nullptr            ? fs::path(given)
-                          : fs::exists(shared_memory) ? shared_memory
-                                                      : fs::temp_directory_path();
-    std::string name = (base / "cupel-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) std::abort();
-    path_ = name;
-  }
-  ~BenchDirectory() { fs::remove_all(path_); }
-  BenchDirectory(const BenchDirectory&) = delete;
-  BenchDirectory& operator=(const BenchDirectory&) = delete;
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 HookOptions saving_every_step(const std::string& out_dir) {
   HookOptions options;

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "commands.h"
+#include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
+#include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
 #include "table.h"
@@ -87,10 +89,10 @@ void print_json(const Trial& trial, std::ostream& out) {
     collections.push_back({{"name", info.name}, {"tensors", info.tensors}});
   Json notes = Json::array();
   for (const Note& note : trial.notes()) {
-    Json text = Json::parse(note.text, nullptr, false);
     notes.push_back({{"step", note.step},
                      {"worker", note.worker},
-                     {"note", text.is_discarded() ? Json(note.text) : std::move(text)}});
+                     {"note", Json::parse(note_json(note.text))},
+                     {"message", note_in_words(note.text)}});
   }
   const Json json = {
       {"trial", trial.name()},
@@ -150,8 +152,8 @@ void print_text(const Trial& trial, std::ostream& out) {
   const std::vector<Note> notes = trial.notes();
   if (!notes.empty()) out << "\nnotes of the hook\n";
   for (const Note& note : notes)
-    out << "step " << note.step << "  " << printable(note.worker) << "  " << printable(note.text)
-        << '\n';
+    out << "step " << note.step << "  " << printable(note.worker) << "  "
+        << note_in_words(note.text) << '\n';
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_runner.h"
+#include "note_words.h"
 #include "open_trial.h"
 #include "rule_spec.h"
 #include "run_cli.h"
@@ -70,6 +71,7 @@ class LinePrinter {
   LinePrinter(std::ostream& out, bool json) : out_(out), json_(json) {}
 
   void print(const VerdictLine& line) {
+    if (line.note) return print_note(line);
     if (line.status == RuleStatus::IssuesFound && !line.final_line) ++fired_[line.name];
     if (json_) {
       out_ << to_json(line) << std::endl;
@@ -99,6 +101,11 @@ class LinePrinter {
   }
 
  private:
+  void print_note(VerdictLine line) const {
+    line.message = note_in_words(line.note->text);
+    out_ << (json_ ? to_json(line) : to_text(line)) << std::endl;
+  }
+
   std::ostream& out_;
   const bool json_;
   std::vector<VerdictLine> closing_;

@@ -17,10 +17,13 @@
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
@@ -31,6 +34,7 @@ namespace cupel {
 namespace {
 
 constexpr std::size_t kMostStepsAhead = 64;
+constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
 // After so many saved steps at which a rule saw nothing, it says why.
 constexpr std::int64_t kBlindSteps = 10;
 // How long to sleep at most where the store tells of no change.
@@ -49,6 +53,7 @@ struct Step {
   std::int64_t num_workers = 1;
   std::vector<std::string> missing_workers = {};
   std::shared_ptr<const Snapshot> snapshot = nullptr;
+  std::shared_ptr<const std::vector<Note>> notes = nullptr;  // to be told with it
 };
 
 // What came of one rule at one step.
@@ -133,6 +138,22 @@ std::string findings_message(const Verdict& verdict, std::int64_t num_workers) {
   return text;
 }
 
+// The notes of the steps from `begin` to before `end`. One that is damaged becomes a note that says
+// so: rules can be judged without it.
+void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, std::vector<Note>& into) {
+  try {
+    std::ranges::move(trial.notes({begin, end}), std::back_inserter(into));
+  } catch (const FormatError& damage) {
+    if (end - begin == 1) {
+      into.push_back({begin, "", std::string("a note cannot be read: ") + damage.what()});
+      return;
+    }
+    const std::int64_t middle = begin + (end - begin) / 2;
+    read_notes(trial, begin, middle, into);
+    read_notes(trial, middle, end, into);
+  }
+}
+
 // Why a rule saw nothing at a step; "" where it saw something.
 std::string why_blind(const Outcome& outcome) {
   if (outcome.kind == Outcome::Kind::Skipped) return outcome.message;
@@ -171,11 +192,14 @@ struct RuleRunner::State {
 
   void watch();
   bool publish_steps();
+  void attach_notes(std::vector<Step>& fresh);
+  std::vector<Note> fresh_notes(std::int64_t end);
   void work();
   Entry* claim_rule();
   void say_everything(const LineCallback& on_line);
   void say(Entry& entry, const Outcome& outcome, const LineCallback& on_line);
   void say_closing(Entry& entry, const LineCallback& on_line);
+  void say_notes(const std::vector<Note>& notes, const LineCallback& on_line) const;
   void note_blindness(Entry& entry, const Outcome& outcome);
   void end_threads();
   VerdictLine line_of(const Entry& entry, const Step* step) const;
@@ -197,9 +221,13 @@ struct RuleRunner::State {
   bool stop_requested = false;
   bool ending = false;  // run() has no use for more outcomes
   std::exception_ptr trial_error;
+  std::vector<Note> last_notes;  // behind the last step; fixed once there are no more steps
   // Of the watcher:
   std::optional<std::int64_t> last_published;
   std::shared_ptr<const Snapshot> last_snapshot;
+  std::int64_t noted_before = 0;  // notes of steps before this one are told
+  // Which those are: after a rewind some steps are looked at again.
+  std::set<std::tuple<std::int64_t, std::string, std::string>> noted;
   // Joined in the reverse order of their making, before everything above goes.
   std::vector<std::jthread> threads;
 };
@@ -219,6 +247,7 @@ bool RuleRunner::State::publish_steps() {
                        .mode = trial->mode(*rewound_to).value_or(Mode::Global),
                        .mode_step = trial->mode_step(*rewound_to).value_or(*rewound_to)});
   }
+  if (!fresh.empty()) noted_before = std::clamp<std::int64_t>(fresh.front().step, 0, noted_before);
   last_snapshot = snapshot;
   const std::vector<std::int64_t> seen = trial->steps();
   const auto begin = last_published
@@ -235,6 +264,7 @@ bool RuleRunner::State::publish_steps() {
                      .missing_workers = num_workers > 1 ? trial->missing_workers(*step)
                                                         : std::vector<std::string>(),
                      .snapshot = snapshot});
+  if (options.explain) attach_notes(fresh);
   const bool passed_end =
       options.end_step && (*options.end_step <= options.start_step ||
                            trial->last_complete_step() >= *options.end_step - 1);
@@ -244,6 +274,38 @@ bool RuleRunner::State::publish_steps() {
     work_to_do.notify_all();
   }
   return !ended && !passed_end;
+}
+
+// The notes before a step that were not told yet; of a pinned trial.
+std::vector<Note> RuleRunner::State::fresh_notes(std::int64_t end) {
+  std::vector<Note> notes;
+  if (end <= noted_before) return notes;
+  try {
+    read_notes(*trial, noted_before, end, notes);
+  } catch (const StoreError& failure) {
+    log(LogLevel::Warning, failure.what());  // they come with the next step
+    return {};
+  }
+  noted_before = end;
+  std::erase_if(notes, [this](const Note& note) {
+    return !noted.emplace(note.step, note.worker, note.text).second;
+  });
+  return notes;
+}
+
+void RuleRunner::State::attach_notes(std::vector<Step>& fresh) {
+  const auto last = std::find_if(fresh.rbegin(), fresh.rend(), [](auto& s) { return !s.rewound; });
+  if (last == fresh.rend()) return;
+  std::vector<Note> notes = fresh_notes(last->step < kNoStep ? last->step + 1 : kNoStep);
+  auto note = notes.begin();
+  for (Step& step : fresh) {
+    if (step.rewound) continue;
+    const auto begin = note;
+    while (note != notes.end() && note->step <= step.step) ++note;
+    if (note != begin)
+      step.notes = std::make_shared<const std::vector<Note>>(std::make_move_iterator(begin),
+                                                             std::make_move_iterator(note));
+  }
 }
 
 void RuleRunner::State::watch() {
@@ -305,7 +367,13 @@ void RuleRunner::State::watch() {
       }
     }
   }
+  std::vector<Note> remaining;
+  if (options.explain && last_snapshot) {
+    const PinnedView pin(*trial, last_snapshot, std::nullopt);
+    remaining = fresh_notes(options.end_step.value_or(kNoStep));
+  }
   const std::lock_guard lock(mutex);
+  last_notes = std::move(remaining);
   no_more_steps = true;
   idle = is_idle;
   trial_error = error;
@@ -347,6 +415,7 @@ void RuleRunner::State::work() {
 // Takes outcomes in the order of the lines until there is nothing more to come, or stop().
 void RuleRunner::State::say_everything(const LineCallback& on_line) {
   while (!all_closed()) {
+    bool notes_are_told = false;
     for (Entry& entry : entries) {
       if (entry.closed) continue;
       Outcome outcome;
@@ -356,7 +425,10 @@ void RuleRunner::State::say_everything(const LineCallback& on_line) {
           return stop_requested || !entry.outcomes.empty() || (no_more_steps && steps.empty());
         });
         // Only before the first rule's turn can there be no step to wait for.
-        if (steps.empty() && no_more_steps) return;
+        if (steps.empty() && no_more_steps) {
+          lock.unlock();
+          return say_notes(last_notes, on_line);
+        }
         if (stop_requested) {
           stopped = true;
           return;
@@ -364,6 +436,8 @@ void RuleRunner::State::say_everything(const LineCallback& on_line) {
         outcome = std::move(entry.outcomes.front());
         entry.outcomes.pop_front();
       }
+      if (!std::exchange(notes_are_told, true) && outcome.step.notes)
+        say_notes(*outcome.step.notes, on_line);
       say(entry, outcome, on_line);
     }
     const std::lock_guard lock(mutex);
@@ -386,6 +460,20 @@ VerdictLine RuleRunner::State::line_of(const Entry& entry, const Step* step) con
     line.num_workers = step->num_workers;
   }
   return line;
+}
+
+void RuleRunner::State::say_notes(const std::vector<Note>& notes,
+                                  const LineCallback& on_line) const {
+  for (const Note& note : notes) {
+    VerdictLine line;
+    line.time = time_text();
+    line.trial = trial->name();
+    line.step = note.step;
+    line.status = RuleStatus::Noted;
+    line.message = note.text;
+    line.note = note;
+    on_line(line);
+  }
 }
 
 void RuleRunner::State::note_blindness(Entry& entry, const Outcome& outcome) {

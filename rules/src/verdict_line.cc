@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
 #include "natural_order.h"
@@ -102,23 +103,33 @@ std::string_view to_string(RuleStatus status) noexcept {
       return "Rewound";
     case RuleStatus::Explained:
       return "Explained";
+    case RuleStatus::Noted:
+      return "Noted";
   }
   return "";
 }
 
 std::string to_json(const VerdictLine& line) {
+  const auto of_rule = [&line](const std::string& text) {
+    return line.note ? Json(nullptr) : Json(text);
+  };
+  const bool has_mode = line.step && !line.note;
   Json json = {{"time", line.time},
                {"trial", line.trial},
-               {"rule", line.rule},
-               {"name", line.name},
+               {"rule", of_rule(line.rule)},
+               {"name", of_rule(line.name)},
                {"step", json_optional(line.step)},
-               {"mode", line.step ? Json(to_string(line.mode)) : Json(nullptr)},
-               {"mode_step", line.step ? Json(line.mode_step) : Json(nullptr)},
+               {"mode", has_mode ? Json(to_string(line.mode)) : Json(nullptr)},
+               {"mode_step", has_mode ? Json(line.mode_step) : Json(nullptr)},
                {"status", to_string(line.status)},
                {"tensors", json_findings(line.tensors)},
                {"message", line.message}};
   if (!line.missing_workers.empty()) json["missing_workers"] = line.missing_workers;
   if (line.status == RuleStatus::Explained) json["explain"] = json_explained(line);
+  if (line.note) {
+    json["worker"] = line.note->worker;
+    json["note"] = Json::parse(note_json(line.note->text));
+  }
   if (line.final_line) {
     json["final"] = true;
     json["first_step"] = json_optional(line.first_step);
@@ -130,6 +141,10 @@ std::string to_json(const VerdictLine& line) {
 
 std::string to_text(const VerdictLine& line) {
   if (line.final_line) return closing_text(line);
+  if (line.note) {
+    return "step " + std::to_string(line.note->step) + "  " + printable(line.note->worker) + "  " +
+           printable(line.message);
+  }
   std::string head;
   if (line.step)
     head = "step " + std::to_string(*line.step) + " " + std::string(to_string(line.mode)) + "  ";

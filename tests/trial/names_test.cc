@@ -190,6 +190,29 @@ TEST(ReservedTensors, carry_the_notes) {
   EXPECT_EQ(notes[1].text, longer);
 }
 
+TEST(ReservedTensors, carry_the_notes_of_a_range_of_steps) {
+  MemoryRun run;
+  auto first = run.worker({"worker_0", 2});
+  auto second = run.worker({"worker_1", 2});
+  for (std::int64_t step = 0; step < 10; step += 2) {
+    first.save(step, {texts("cupel/note", {"0 at " + std::to_string(step)})});
+    second.save(step, {scalar("loss", 1), texts("cupel/note", {"1 at " + std::to_string(step)})});
+  }
+  const Trial trial = run.open();
+  const auto notes_of = [&trial](const StepRange& steps) {
+    std::vector<std::string> found;
+    for (const Note& note : trial.notes(steps)) found.push_back(note.text);
+    return found;
+  };
+  EXPECT_THAT(notes_of({3, 6}), ElementsAre("0 at 4", "1 at 4"));
+  EXPECT_THAT(notes_of({4, 7}), ElementsAre("0 at 4", "1 at 4", "0 at 6", "1 at 6"));
+  EXPECT_THAT(notes_of({.end = 1}), ElementsAre("0 at 0", "1 at 0"));
+  EXPECT_THAT(notes_of({.begin = 8}), ElementsAre("0 at 8", "1 at 8"));
+  EXPECT_THAT(notes_of({6, 6}), IsEmpty());
+  EXPECT_THAT(notes_of({.begin = 9}), IsEmpty());
+  EXPECT_EQ(notes_of({}).size(), 10U);
+}
+
 TEST(Totals, count_rows_bytes_and_the_newest_overhead_of_each_worker) {
   MemoryRun run;
   run.worker({"a", 2})

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -241,16 +242,20 @@ std::optional<std::int64_t> Trial::rewound_to(const Snapshot& since) const {
                            now->rewinds.end());
 }
 
-std::vector<Note> Trial::notes() const {
+std::vector<Note> Trial::notes(const StepRange& steps) const {
   const Reading reading = view_->read();
   std::vector<Note> notes;
   const Snapshot& snapshot = reading.snapshot();
   const std::optional<std::uint32_t> id = snapshot.data->names.find(kNoteTensor);
   if (!id) return notes;
   for (const Snapshot::Worker& worker : reading.workers()) {
-    for (std::size_t i = 0; i < worker.sizes.reserved; ++i) {
+    const auto positions = std::views::iota(std::size_t{0}, worker.sizes.reserved);
+    const auto step_at = [&worker](std::size_t i) { return worker.steps->reserved(i).step; };
+    const auto first = steps.begin ? std::ranges::lower_bound(positions, *steps.begin, {}, step_at)
+                                   : positions.begin();
+    for (const std::size_t i : std::ranges::subrange(first, positions.end())) {
       const StepRows& rows = worker.steps->reserved(i);
-      if (rows.step > reading.limit()) break;
+      if (rows.step > reading.limit() || (steps.end && rows.step >= *steps.end)) break;
       const std::uint32_t position = rows.layout->position(*id);
       if (position == NameLayout::kAbsent || !rows.block->has_value(rows.first_row + position))
         continue;

@@ -91,8 +91,8 @@ void Hook::save_tensor(std::string_view name, const TensorView& view,
     named = static_cast<NamedTensor*>(handle(name, collections).entry_);
   if (is_due(named)) {
     save_due(named, view);
-  } else if (!state_->step_mode) {
-    state_->warn_before_first_step(name);
+  } else if (!state_->step_mode && state_->active()) {
+    state_->guarded([&] { state_->warn_before_first_step(name); });
   }
 }
 

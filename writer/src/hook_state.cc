@@ -154,7 +154,7 @@ void Hook::State::disable(const char* what) noexcept {
 }
 
 void Hook::State::warn_before_first_step(std::string_view name) {
-  if (inert || closed || std::exchange(warned_before_first_step, true)) return;
+  if (std::exchange(warned_before_first_step, true)) return;
   log(LogLevel::Warning,
       "saved before the first next_step(), and so not saved (said once): " + std::string(name));
 }

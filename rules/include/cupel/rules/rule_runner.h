@@ -23,7 +23,9 @@ struct RunnerOptions {
   bool wait = true;  ///< false: judge what is there now, then end.
   /// End after so long without a new step.
   std::optional<std::chrono::milliseconds> idle_timeout = std::nullopt;
-  bool explain = false;  ///< Also say per step what each rule selected, read and compared.
+  /// Also say per step what each rule selected, read and compared; before it, what hooks noted of
+  /// themselves up to that step, each once.
+  bool explain = false;
 };
 
 /// What became of one rule.

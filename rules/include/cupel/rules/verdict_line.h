@@ -8,20 +8,23 @@
 
 #include "cupel/core/mode.h"
 #include "cupel/rules/verdict.h"
+#include "cupel/trial/trial.h"
 
 namespace cupel {
 
-enum class RuleStatus { IssuesFound, NoIssuesFound, Error, Stopped, Rewound, Explained };
+enum class RuleStatus { IssuesFound, NoIssuesFound, Error, Stopped, Rewound, Explained, Noted };
 std::string_view to_string(RuleStatus status) noexcept;
 
-/// One line that a runner says: a rule fired at a step, was explained at a step, or has ended.
+/// One line that a runner says: a rule fired at a step, was explained at a step, or has ended; or,
+/// among explanations, what a hook noted about itself.
 struct VerdictLine {
   /// ISO 8601, UTC, when it was said; the only thing that differs between two runs.
   std::string time;
   std::string trial;
-  std::string rule;  ///< The class's name.
+  std::string rule;  ///< The class's name; empty in Noted, which is no rule's.
   std::string name;  ///< The configuration's name; a second rule of the same name gets "#2".
-  /// Global; in closing lines the last that was judged, unset if none was.
+  /// Global; in closing lines the last that was judged, unset if none was; of a note, the step that
+  /// it came with, whose mode is not told.
   std::optional<std::int64_t> step;
   Mode mode = Mode::Global;
   std::int64_t mode_step = 0;
@@ -29,7 +32,7 @@ struct VerdictLine {
   std::vector<Finding> tensors;
   std::int64_t findings_beyond = 0;  ///< Found, but not in `tensors`; the message counts them.
   /// IssuesFound: the findings in words. Explained: why nothing was looked at. Closing lines: the
-  /// error, or why the rule saw nothing or ended early.
+  /// error, or why the rule saw nothing or ended early. Noted: the note's text.
   std::string message;
   std::vector<std::string> missing_workers;  ///< The step was judged without them.
 
@@ -38,6 +41,7 @@ struct VerdictLine {
 
   std::vector<Observation> observations;  ///< Explained only.
   std::vector<Skip> skips;                ///< Explained only.
+  std::optional<Note> note;               ///< Noted only.
 
   bool final_line = false;
   std::optional<std::int64_t> first_step;  ///< Closing lines: the first that fired.

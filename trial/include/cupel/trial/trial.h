@@ -154,7 +154,8 @@ class Trial {
   bool wait_for_change(std::chrono::milliseconds at_most) const;
   void wake() const;
 
-  std::vector<Note> notes() const;
+  /// What the hooks said about themselves, by step, then worker; of these global steps.
+  std::vector<Note> notes(const StepRange& steps = {}) const;
   TrialTotals totals() const;
 
   /// The newest snapshot, or the pinned one; does not look for newer steps.

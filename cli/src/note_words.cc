@@ -1,0 +1,150 @@
+#include "note_words.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cupel/rules/note_json.h"
+#include "cupel/rules/number_text.h"
+#include "cupel/rules/printable.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostBytes = 300;
+
+std::string line_of(std::string_view text) {
+  std::string line = printable(text.substr(0, kMostBytes));
+  const bool is_cut = text.size() > kMostBytes || line.size() > kMostBytes;
+  if (!is_cut) return line;
+  std::size_t end = std::min(line.size(), kMostBytes);
+  // Not inside a character of several bytes.
+  while (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0xC0U) == 0x80U) --end;
+  if (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0x80U) != 0) --end;
+  line.resize(end);
+  return line + "...";
+}
+
+// The values of a note, each nothing where it is not of the expected type.
+class Fields {
+ public:
+  explicit Fields(const Json& object) : object_(object) {}
+
+  std::optional<std::string> text(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_string()) return std::nullopt;
+    return found->get<std::string>();
+  }
+  std::optional<std::int64_t> integer(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_number_integer()) return std::nullopt;
+    // What a signed number cannot hold is none of ours.
+    if (found->is_number_unsigned() && found->get<std::uint64_t>() >> 63U != 0) return std::nullopt;
+    return found->get<std::int64_t>();
+  }
+  std::optional<std::string> percent(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_number()) return std::nullopt;
+    return rounded_text(found->get<double>() * 100) + " %";
+  }
+
+ private:
+  // Three digits tell enough of a share.
+  static std::string rounded_text(double number) {
+    const double scale = number < 10 ? 100 : 10;
+    return short_text(std::round(number * scale) / scale);
+  }
+
+  const Json& object_;
+};
+
+std::string ordinal(std::int64_t number) {
+  const std::int64_t tens = number % 100;
+  const bool is_teen = tens >= 11 && tens <= 13;
+  const char* ending = "th";
+  if (!is_teen && number % 10 == 1) ending = "st";
+  if (!is_teen && number % 10 == 2) ending = "nd";
+  if (!is_teen && number % 10 == 3) ending = "rd";
+  return std::to_string(number) + ending;
+}
+
+// What is saved at a level, by SavingLevel::to_text().
+std::optional<std::string> level_words(const std::string& level) {
+  if (level == "full") return "saving everything";
+  if (level == "background") return "saving everything, not waiting for commits";
+  if (level == "reductions only") return "saving reductions in place of large raw values";
+  constexpr std::string_view kBefore = "1 of ";
+  constexpr std::string_view kBehind = " due steps";
+  if (!level.starts_with(kBefore) || !level.ends_with(kBehind)) return std::nullopt;
+  const std::string_view digits = std::string_view(level).substr(
+      kBefore.size(), level.size() - kBefore.size() - kBehind.size());
+  std::int64_t every = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), every);
+  if (error != std::errc() || end != digits.data() + digits.size() || every < 2)
+    return std::nullopt;
+  return "saving every " + ordinal(every) + " due step";
+}
+
+std::optional<std::string> saving_level(const Fields& note) {
+  const auto level = note.text("level");
+  const auto words = level ? level_words(*level) : std::nullopt;
+  const auto share = note.percent("share");
+  const auto budget = note.percent("budget");
+  if (!words || !share || !budget) return std::nullopt;
+  return *words + ": " + *share + " of the time, the budget is " + *budget;
+}
+
+std::optional<std::string> dropped_steps(const Fields& note) {
+  const auto first = note.integer("first");
+  const auto last = note.integer("last");
+  const auto count = note.integer("count");
+  const auto why = note.text("why");
+  if (!first || !last || !count || !why) return std::nullopt;
+  if (*count == 1 && *first == *last)
+    return "step " + std::to_string(*first) + " left out: " + *why;
+  return "steps " + std::to_string(*first) + " to " + std::to_string(*last) + " left out (" +
+         std::to_string(*count) + "): " + *why;
+}
+
+std::optional<std::string> commit_timeout(const Fields& note) {
+  const auto step = note.integer("step");
+  const auto waited = note.integer("waited_ms");
+  if (!step || !waited) return std::nullopt;
+  // Without waiting where a commit before it was late.
+  if (*waited == 0)
+    return "step " + std::to_string(*step) + " was not committed when the next one began";
+  return "step " + std::to_string(*step) + " was not committed within " + std::to_string(*waited) +
+         " ms";
+}
+
+std::optional<std::string> disabled(const Fields& note) {
+  const auto step = note.integer("after_step");
+  if (!step) return std::nullopt;
+  if (*step < 0) return "saving ended before any step was committed";
+  return "saving ended after step " + std::to_string(*step);
+}
+
+std::optional<std::string> words_of(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  const Fields note(json);
+  const std::string kind = note.text("kind").value_or("");
+  if (kind == "saving_level") return saving_level(note);
+  if (kind == "dropped_steps") return dropped_steps(note);
+  if (kind == "commit_timeout") return commit_timeout(note);
+  if (kind == "disabled") return disabled(note);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string note_in_words(std::string_view text) {
+  return line_of(words_of(Json::parse(note_json(text))).value_or(std::string(text)));
+}
+
+}  // namespace cupel
