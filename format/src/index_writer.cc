@@ -210,9 +210,9 @@ struct IndexWriter::State {
   arrow::RecordBatchVector batches;
   std::size_t merged_until = 0;  // those behind were not looked at for merging yet
 
-  // As they were before the step encoded last.
-  std::uint32_t chain_before = 0;
-  std::size_t batches_before = 0;
+  // At the last mark.
+  std::uint32_t marked_chain = 0;
+  std::size_t marked_batches = 0;
 };
 
 void IndexWriter::State::merge_gathered() {
@@ -305,22 +305,28 @@ IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
 
 std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
                                                 std::span<const IndexRow> rows) {
-  state_->merge_gathered();
-  state_->chain_before = state_->file->chain();
-  state_->batches_before = state_->batches.size();
   auto batch = state_->batch_of(header, rows);
   std::vector<std::byte> bytes = state_->file->add(*batch);
   state_->batches.push_back(std::move(batch));
   return bytes;
 }
 
+void IndexWriter::mark() noexcept {
+  state_->marked_chain = state_->file->chain();
+  try {
+    state_->merge_gathered();
+  } catch (const std::exception&) {  // then they stay as they are
+  }
+  state_->marked_batches = state_->batches.size();
+}
+
 // Only its first batch comes with what lies before all batches.
 void IndexWriter::take_back() {
   auto file = std::make_unique<ChainedFile>(state_->schema);
   static_cast<void>(file->add(*state_->batches.front()));
-  file->go_on_behind(state_->chain_before);
+  file->go_on_behind(state_->marked_chain);
   state_->file = std::move(file);
-  state_->batches.resize(state_->batches_before);
+  state_->batches.resize(state_->marked_batches);
 }
 
 std::vector<std::byte> IndexWriter::seal() const {

@@ -25,6 +25,7 @@ class HookLimits : public HookTest {
   HookLimits() {
     slow_->before_append = [this](std::string_view) {
       std::unique_lock lock(mutex_);
+      ++appends_;
       opened_.wait(lock, [&] { return open_; });
     };
   }
@@ -33,6 +34,10 @@ class HookLimits : public HookTest {
   std::unique_ptr<Hook> make_slow_hook() { return std::make_unique<Hook>(options, slow_); }
   void close_store() { set_open(false); }
   void open_store() { set_open(true); }
+  int appends() {
+    const std::lock_guard lock(mutex_);
+    return appends_;
+  }
   std::vector<std::string> notes() const {
     std::vector<std::string> texts;
     for (const Note& note : open_trial()->notes()) texts.push_back(note.text);
@@ -57,6 +62,7 @@ class HookLimits : public HookTest {
   std::mutex mutex_;
   std::condition_variable opened_;
   bool open_ = true;
+  int appends_ = 0;
   std::shared_ptr<TamperedStore> slow_ = std::make_shared<TamperedStore>(store);
 };
 
@@ -118,6 +124,19 @@ TEST_F(HookLimits, a_value_larger_than_all_buffers_is_dropped_without_a_trace_in
   const auto trial = open_trial();
   ASSERT_GT(trial->steps().front(), 0);
   EXPECT_EQ(floats(trial->tensor("fc.weight").value(trial->steps().front())), ramp(100));
+}
+
+TEST_F(HookLimits, steps_that_wait_for_a_slow_store_go_there_together) {
+  options.commit = Commit::Background;
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 100, 1000);
+  open_store();
+  EXPECT_EQ(hook->close().steps_committed, 100);
+  EXPECT_LT(appends(), 20) << "one by one it were 200, values and index entries";
+  const auto trial = open_trial();
+  for (const std::int64_t step : trial->steps())
+    EXPECT_EQ(floats(trial->tensor("fc.weight").value(step)), ramp(1000)) << step;
 }
 
 TEST_F(HookLimits, that_the_last_step_was_dropped_is_noted_too) {

@@ -16,6 +16,8 @@ constexpr std::size_t kWorthWaking = 32;
 constexpr std::size_t kBytesWorthWaking = 256U << 10U;
 constexpr auto kMomentBeforeExit = std::chrono::milliseconds(200);
 
+constexpr std::size_t kWorthWriting = 1U << 20U;
+
 constexpr auto kStayAwake = std::chrono::microseconds(100);
 
 // What the one pass of a streamed value yields; prod and median were computed when it was saved.
@@ -56,7 +58,6 @@ BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool
       pool_(pool),
       committed_step_(committed_step),
       segments_(store, std::move(policy)) {
-  behind_stream_.reserve(pool.most_chunks());
   thread_ = std::jthread([this] { run(); });
 }
 
@@ -134,12 +135,11 @@ void BackgroundWriter::run() {
     tasks.swap(tasks_);
     busy_ = true;
     lock.unlock();
-    for (Task& task : tasks) {
-      perform(task);
-      if (std::holds_alternative<CommitStep>(task)) seal_if_due();
+    if (!tasks.empty()) {
+      perform_all(tasks);
+    } else if (!(step_ && step_->measuring.measure_some())) {
+      seal_if_due();
     }
-    if (tasks.empty() && !(step_ && step_->measuring.measure_some())) seal_if_due();
-    tasks.clear();
     lock.lock();
     busy_ = false;
     done_.notify_all();
@@ -156,25 +156,78 @@ void BackgroundWriter::stay_if_halted() const noexcept {
   while (halted_) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// What waits is written together: where the store is slow, one append takes many steps.
+void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
+  Tasks gathered;
+  while (!tasks.empty()) {
+    Task& task = tasks.front();
+    if (stream_ && std::holds_alternative<WriteBatch>(task)) {
+      behind_stream_.splice(behind_stream_.end(), tasks, tasks.begin());
+      continue;
+    }
+    const bool gathers = std::holds_alternative<WriteBatch>(task) ||
+                         std::holds_alternative<CommitStep>(task) ||
+                         std::holds_alternative<StepBegun>(task);
+    if (!gathers) flush(gathered);
+    perform(task);
+    // Not before the stream is at its end.
+    if (std::holds_alternative<StreamEnd>(task))
+      tasks.splice(std::next(tasks.begin()), behind_stream_);
+    if (gathers) {
+      gathered.splice(gathered.end(), tasks, tasks.begin());
+    } else {
+      tasks.pop_front();
+    }
+    if (tasks.empty() || segments_.gathered_bytes() >= kWorthWriting) flush(gathered);
+  }
+}
+
+void BackgroundWriter::flush(Tasks& gathered) noexcept {
+  if (gathered.empty()) return;
+  attempt([this] {
+    if (!failed()) segments_.flush();
+  });
+  {
+    const std::lock_guard lock(mutex_);
+    const WriterProgress& now = failed() ? progress_ : next_progress_;
+    progress_.committed_step = now.committed_step;
+    progress_.steps = now.steps;
+    progress_.rows = now.rows;
+    progress_.value_bytes = now.value_bytes;
+    committed_step_.store(progress_.committed_step, std::memory_order_release);
+    for (const Task& task : gathered) {
+      if (const auto* batch = std::get_if<WriteBatch>(&task)) pool_.release(batch->chunk);
+      const auto* commit = std::get_if<CommitStep>(&task);
+      if (commit == nullptr) continue;
+      ++progress_.commits;
+      records_waiting_ -= commit->step->records.size();
+    }
+    commits_done_.store(progress_.commits, std::memory_order_release);
+    done_.notify_all();
+  }
+  const bool has_commit = std::ranges::any_of(
+      gathered, [](const Task& task) { return std::holds_alternative<CommitStep>(task); });
+  gathered.clear();
+  if (has_commit) seal_if_due();
+}
+
 void BackgroundWriter::perform(Task& task) noexcept {
+  attempt([&] { std::visit([this](auto& t) { do_task(t); }, task); });
+}
+
+template <class F>
+void BackgroundWriter::attempt(F&& work) noexcept {
   performing_ = true;
   if (halted_) {
     performing_ = false;
     stay_if_halted();
   }
   try {
-    std::visit([this](auto& t) { do_task(t); }, task);
+    work();
   } catch (...) {
     fail(std::current_exception());
   }
   performing_ = false;
-  const auto* commit = std::get_if<CommitStep>(&task);
-  if (commit == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  ++progress_.commits;
-  commits_done_.store(progress_.commits, std::memory_order_release);
-  records_waiting_ -= commit->step->records.size();
-  done_.notify_all();
 }
 
 void BackgroundWriter::fail(std::exception_ptr error) noexcept {
@@ -192,19 +245,6 @@ void BackgroundWriter::seal_if_due() {
 void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
 
 void BackgroundWriter::do_task(WriteBatch& task) {
-  if (stream_) {
-    behind_stream_.push_back(std::move(task));
-  } else {
-    write_batch(task);
-  }
-}
-
-void BackgroundWriter::write_batch(const WriteBatch& task) {
-  struct GiveBack {
-    ChunkPool& pool;
-    Chunk* chunk;
-    ~GiveBack() { pool.release(chunk); }
-  } give_back{pool_, task.chunk};
   if (!failed()) segments_.write_values(task.step, task.values, task.bytes);
 }
 
@@ -239,14 +279,6 @@ void BackgroundWriter::do_task(StreamEnd& task) {
     fail(std::current_exception());  // the chunks behind it go back all the same
   }
   stream_.reset();
-  for (const WriteBatch& batch : behind_stream_) {
-    try {
-      write_batch(batch);
-    } catch (...) {
-      fail(std::current_exception());
-    }
-  }
-  behind_stream_.clear();
 }
 
 void BackgroundWriter::do_task(CommitStep& task) {
@@ -274,19 +306,17 @@ void BackgroundWriter::commit(const Step& step,
                policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   }
   segments_.commit(step.header, rows);
-  const std::lock_guard lock(mutex_);
-  const std::int64_t rows_before = progress_.rows;
+  const std::int64_t rows_before = next_progress_.rows;
   for (const Record* row : rows) {
     if (is_reserved_tensor(row->tensor->name)) continue;
-    ++progress_.rows;
-    progress_.value_bytes += row->inline_length ? *row->inline_length
-                             : row->location    ? row->location->length
-                                                : 0;
+    ++next_progress_.rows;
+    next_progress_.value_bytes += row->inline_length ? *row->inline_length
+                                  : row->location    ? row->location->length
+                                                     : 0;
   }
-  if (progress_.rows == rows_before) return;  // what only the hook itself had to say is no step
-  committed_step_.store(step.header.step, std::memory_order_release);
-  progress_.committed_step = step.header.step;
-  ++progress_.steps;
+  if (next_progress_.rows == rows_before) return;  // what only the hook has to say is no step
+  next_progress_.committed_step = step.header.step;
+  ++next_progress_.steps;
 }
 
 void BackgroundWriter::do_task(SealNow&) {

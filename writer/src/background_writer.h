@@ -99,7 +99,11 @@ class BackgroundWriter {
 
  private:
   void run();
+  void perform_all(Tasks& tasks) noexcept;
+  void flush(Tasks& gathered) noexcept;
   void perform(Task& task) noexcept;
+  template <class F>
+  void attempt(F&& work) noexcept;
   void stay_if_halted() const noexcept;
   void do_task(StepBegun& task);
   void do_task(WriteBatch& task);
@@ -109,7 +113,6 @@ class BackgroundWriter {
   void do_task(CommitStep& task);
   void do_task(SealNow& task);
   void do_task(LastNote& task);
-  void write_batch(const WriteBatch& task);
   void commit(const Step& step, const std::optional<std::vector<std::byte>>& collections_file);
   void fail(std::exception_ptr error) noexcept;
   void seal_if_due();
@@ -128,8 +131,8 @@ class BackgroundWriter {
   std::shared_ptr<Step> step_;  // whose values may be measured
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
-  // Batches that must not come between a streamed value's pieces.
-  std::vector<WriteBatch> behind_stream_;
+  Tasks behind_stream_;           // batches that must not come between a streamed value's pieces
+  WriterProgress next_progress_;  // with the next flush
 
   mutable std::mutex mutex_;
   std::condition_variable work_;

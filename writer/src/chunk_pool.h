@@ -43,6 +43,11 @@ struct Chunk {
   int being_copied = 0;         // values that have room here but not yet their bytes
   bool full = false;            // nobody will ask for room any more
   std::atomic<int> holders{1};
+
+  // Begins anew if nobody but its owner holds it: memory that was just used is in the caches.
+  void reuse() noexcept {
+    if (holders.load(std::memory_order_acquire) == 1 && used == handed_over) used = handed_over = 0;
+  }
 };
 
 // A bounded number of equal chunks, made when first needed and then reused.
@@ -64,7 +69,6 @@ class ChunkPool {
   void release(Chunk* chunk) noexcept;
 
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  std::size_t most_chunks() const noexcept { return free_.capacity(); }
   // How long take() has waited, all threads together.
   std::chrono::nanoseconds waited() const noexcept { return std::chrono::nanoseconds(waited_ns_); }
 

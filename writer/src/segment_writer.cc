@@ -24,9 +24,36 @@ SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
   return *open_;
 }
 
-void SegmentWriter::append_events(std::span<const std::span<const std::byte>> pieces) {
-  store_.append(open_->name.events_key(), open_->events_size, pieces);
-  for (const auto& piece : pieces) open_->events_size += piece.size();
+void SegmentWriter::flush_events() {
+  if (gathered_events_.empty()) return;
+  store_.append(open_->name.events_key(), open_->events_size, gathered_events_);
+  for (const auto& piece : gathered_events_) open_->events_size += piece.size();
+  gathered_events_.clear();
+  gathered_headers_.clear();
+}
+
+void SegmentWriter::flush() {
+  gathered_bytes_ = 0;
+  if (!open_) return;
+  Open& segment = *open_;
+  flush_events();
+  if (segment.gathered_steps == 0) return;
+  if (policy_.sync == Sync::Step && segment.events_size > 0) store_.sync(segment.name.events_key());
+  store_.append(segment.name.index_key(), segment.index_size,
+                std::array{std::span<const std::byte>(segment.gathered_index)});
+  segment.index_size += segment.gathered_index.size();
+  segment.steps += segment.gathered_steps;
+  segment.index.mark();
+  segment.gathered_index.clear();
+  segment.gathered_steps = 0;
+  segment.ahead = false;
+  last_step_ = newest_step_;
+  if (policy_.sync == Sync::Step) store_.sync(segment.name.index_key());
+}
+
+void SegmentWriter::gather_events(std::vector<std::byte> bytes) {
+  gathered_headers_.push_back(std::move(bytes));
+  gathered_events_.emplace_back(gathered_headers_.back());
 }
 
 void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> values,
@@ -37,34 +64,40 @@ void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> val
   described.reserve(values.size());
   for (const Record* value : values)
     described.push_back({value->tensor->name, value->location->length});
-  const EventsWriter::Batch batch = segment.events.begin_batch(step, described);
+  EventsWriter::Batch batch = segment.events.begin_batch(step, described);
   std::uint64_t offset = batch.data_offset;
   for (Record* value : values) {
     value->location->offset = offset;
     offset += value->location->length;
   }
-  append_events(std::array{std::span(batch.before), data, std::span(kZeros).first(batch.padding)});
+  gather_events(std::move(batch.before));
+  gathered_events_.push_back(data);
+  gathered_events_.push_back(std::span(kZeros).first(batch.padding));
+  gathered_bytes_ += data.size();
 }
 
 void SegmentWriter::begin_stream(std::int64_t step, Record& value) {
   const EventsValue described{value.tensor->name, value.location->length};
   Open& segment = open(step);
   inside_step_ = true;
-  const EventsWriter::Batch batch = segment.events.begin_batch(step, std::span(&described, 1));
+  EventsWriter::Batch batch = segment.events.begin_batch(step, std::span(&described, 1));
   value.location->offset = batch.data_offset;
   stream_padding_ = batch.padding;
-  append_events(std::array{std::span(batch.before)});
+  gather_events(std::move(batch.before));
 }
 
-void SegmentWriter::stream(std::span<const std::byte> piece) { append_events(std::array{piece}); }
+void SegmentWriter::stream(std::span<const std::byte> piece) {
+  gathered_events_.push_back(piece);
+  flush_events();
+}
 
 void SegmentWriter::end_stream(std::uint64_t missing) {
   for (std::uint64_t left = missing; left > 0;) {
     const std::size_t piece = std::min<std::uint64_t>(left, kZeros.size());
-    append_events(std::array{std::span(kZeros).first(piece)});
+    stream(std::span(kZeros).first(piece));
     left -= piece;
   }
-  if (stream_padding_ > 0) append_events(std::array{std::span(kZeros).first(stream_padding_)});
+  if (stream_padding_ > 0) stream(std::span(kZeros).first(stream_padding_));
 }
 
 void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const> records) {
@@ -81,19 +114,27 @@ void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const
     row.counts = record->counts;
     row.reductions = record->reductions;
   }
-  append_index(step, rows);
+  gather_index(step, rows);
 }
 
 void SegmentWriter::abandon_step() {
   inside_step_ = false;
-  if (!open_ || open_->steps > 0) return;
-  store_.remove(open_->name.events_key());
+  if (!open_ || open_->steps + open_->gathered_steps > 0) return;
+  forget_gathered();
+  if (open_->events_size > 0) store_.remove(open_->name.events_key());
   open_.reset();
   --next_segment_;
 }
 
+void SegmentWriter::forget_gathered() {
+  gathered_events_.clear();
+  gathered_headers_.clear();
+  gathered_bytes_ = 0;
+}
+
 // Brings what is in memory of the open segment to where its index file is.
 void SegmentWriter::go_on_after_error() {
+  forget_gathered();
   if (!open_) return;
   const auto index = store_.stat(open_->name.index_key());
   const std::uint64_t size = index ? index->size : 0;
@@ -109,6 +150,8 @@ void SegmentWriter::go_on_after_error() {
     --next_segment_;
   } else if (open_->ahead) {
     open_->index.take_back();
+    open_->gathered_index.clear();
+    open_->gathered_steps = 0;
   }
 }
 
@@ -129,20 +172,18 @@ void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
   // The last step may be in the file though its writer was told of an error.
   StepHeader header = step;
   header.step = header.mode_step = std::max(step.step, last_step_ + 1);
-  append_index(header, std::span(&row, 1));
+  gather_index(header, std::span(&row, 1));
+  flush();
 }
 
-void SegmentWriter::append_index(const StepHeader& step, std::span<const IndexRow> rows) {
+void SegmentWriter::gather_index(const StepHeader& step, std::span<const IndexRow> rows) {
   Open& segment = open(step.step);
   segment.ahead = true;
   const std::vector<std::byte> batch = segment.index.encode_step(step, rows);
-  if (policy_.sync == Sync::Step && segment.events_size > 0) store_.sync(segment.name.events_key());
-  store_.append(segment.name.index_key(), segment.index_size, std::array{std::span(batch)});
-  segment.index_size += batch.size();
-  ++segment.steps;
-  last_step_ = step.step;
-  segment.ahead = false;
-  if (policy_.sync == Sync::Step) store_.sync(segment.name.index_key());
+  segment.gathered_index.insert(segment.gathered_index.end(), batch.begin(), batch.end());
+  ++segment.gathered_steps;
+  gathered_bytes_ += batch.size();
+  newest_step_ = step.step;
   inside_step_ = false;
 }
 
@@ -150,8 +191,8 @@ void SegmentWriter::seal() {
   if (!open_ || open_->index_size == 0) return;
   const bool durable = policy_.sync != Sync::Off;
   if (open_->events_size > 0) {
-    const std::vector<std::byte> footer = open_->events.finish();
-    append_events(std::array{std::span(footer)});
+    gather_events(open_->events.finish());
+    flush_events();
     if (durable) store_.sync(open_->name.events_key());
   }
   if (durable) store_.sync(policy_.collections_key);

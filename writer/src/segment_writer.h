@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,26 +32,28 @@ struct SegmentPolicy {
 };
 
 // Writes the segments of one worker one after another: values, then the index entry that makes
-// their step exist, then, between steps, the seal. A new segment begins with the first value or
-// step behind a seal. One thread. StoreError from any call leaves the committed steps as they are;
-// nothing may be called after it.
+// their step exist, then, between steps, the seal. What is written gathers in memory until flush():
+// where the store is slow, several steps go there at once. A new segment begins with the first
+// value or step behind a seal. One thread. StoreError from any call leaves the committed steps as
+// they are; nothing may be called after it.
 class SegmentWriter {
  public:
   using Clock = std::chrono::steady_clock;
 
   SegmentWriter(Store& store, SegmentPolicy policy) : store_(store), policy_(std::move(policy)) {}
 
-  // Writes values that lie one after another in `data` as one batch of the step, and notes where
-  // they are.
+  // Writes values that lie one after another in `data`, which stays as it is until flush(), as one
+  // batch of the step, and notes where they are.
   void write_values(std::int64_t step, std::span<Record* const> values,
                     std::span<const std::byte> data);
 
-  // The same for one value that comes in pieces.
+  // The same for one value that comes in pieces, which are written at once.
   void begin_stream(std::int64_t step, Record& value);
   void stream(std::span<const std::byte> piece);
   void end_stream(std::uint64_t missing);  // so many bytes did not come and are written as zeros
 
-  // Makes the step exist. The records are sorted by name, without duplicates, and not empty.
+  // Makes the step exist with the next flush(). The records are sorted by name, without duplicates,
+  // and not empty.
   void commit(const StepHeader& step, std::span<const Record* const> records);
   // The step whose values were written will not exist. They stay where they are, unreferenced; a
   // segment that was begun for them is removed, since it would be named after a step that it lacks.
@@ -61,10 +64,14 @@ class SegmentWriter {
   // it for a step to come only as long as nothing follows.
   void append_note(const StepHeader& step, std::string_view tensor, const std::string& text);
 
+  // Writes what has gathered: values, then index entries.
+  void flush();
+  std::size_t gathered_bytes() const noexcept { return gathered_bytes_; }
+
   const SegmentPolicy& policy() const noexcept { return policy_; }
 
   // Seals the open segment, if any, and makes it durable with all that its readers need. Between
-  // steps only.
+  // steps, and behind a flush().
   void seal();
 
   bool due_for_sealing(Clock::time_point now) const;
@@ -78,8 +85,10 @@ class SegmentWriter {
     SegmentName name;
     IndexWriter index;
     std::uint64_t index_size = 0;
-    std::size_t steps = 0;                     // in the index file
-    bool ahead = false;                        // the encoder is ahead of the file
+    std::size_t steps = 0;  // in the index file
+    bool ahead = false;     // the encoder is ahead of the file
+    std::size_t gathered_steps = 0;
+    std::vector<std::byte> gathered_index;
     std::optional<std::uint64_t> sealed_size;  // of the index file that may have replaced this one
     EventsWriter events;
     std::uint64_t events_size = 0;
@@ -87,16 +96,22 @@ class SegmentWriter {
   };
   Open& open(std::int64_t step);
   void go_on_after_error();
-  void append_index(const StepHeader& step, std::span<const IndexRow> rows);
-  void append_events(std::span<const std::span<const std::byte>> pieces);
+  void gather_index(const StepHeader& step, std::span<const IndexRow> rows);
+  void gather_events(std::vector<std::byte> bytes);
+  void forget_gathered();
+  void flush_events();
 
   Store& store_;
   SegmentPolicy policy_;
   std::int64_t next_segment_ = 0;
   std::optional<Open> open_;
-  std::int64_t last_step_ = -1;  // in an index file
+  std::int64_t last_step_ = -1;    // in an index file
+  std::int64_t newest_step_ = -1;  // encoded
   bool inside_step_ = false;  // values of a step that is not committed yet are in the open segment
   std::size_t stream_padding_ = 0;
+  std::vector<std::span<const std::byte>> gathered_events_;
+  std::list<std::vector<std::byte>> gathered_headers_;  // what lies between values
+  std::size_t gathered_bytes_ = 0;
 };
 
 }  // namespace cupel

@@ -97,6 +97,7 @@ Chunk* StepRecorder::take(ChunkPool::For purpose) {
 Chunk* StepRecorder::reserve(Record& record) {
   const auto length = static_cast<std::size_t>(record.location->length);
   std::unique_lock lock(mutex_);
+  if (chunk_ != nullptr) chunk_->reuse();
   while (chunk_ == nullptr || pool_.chunk_bytes() - chunk_->used < length) {
     if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
     lock.unlock();
@@ -204,7 +205,7 @@ void StepRecorder::drop() {
 
 std::shared_ptr<Step> StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
   if (step_ == nullptr) return nullptr;
-  if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
+  if (chunk_ != nullptr && chunk_->used > chunk_->handed_over) hand_over_rest(chunk_);
   writer_.hand_over(CommitStep{step_, std::move(collections_file)});
   return std::exchange(step_, nullptr);
 }

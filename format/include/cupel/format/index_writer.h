@@ -77,8 +77,10 @@ class IndexWriter {
   /// dictionaries. `rows` are sorted by name without duplicates, and not empty.
   std::vector<std::byte> encode_step(const StepHeader& header, std::span<const IndexRow> rows);
 
-  /// Forgets the step encoded last, which was not the first: its bytes did not get into the file,
-  /// or encoding it failed. What is encoded next fits behind the step before.
+  /// The bytes of all steps encoded so far are in the file.
+  void mark() noexcept;
+  /// Forgets the steps encoded since the last mark(), of which there was one: their bytes did not get
+  /// into the file, or encoding failed. What is encoded next fits behind the mark.
   void take_back();
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.
