@@ -74,7 +74,7 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
       store(inert ? nullptr : std::move(into)),
       collections(initial_collections(options)),
       groups(collections, [this](const Membership& members) { return decide(members); }),
-      at_exit([this] { close_at_exit(); }) {
+      at_exit_([this] { close_at_exit(); }) {
   for (Collection& collection : configured)
     collections.insert_or_assign(collection.name(), std::move(collection));
   if (inert) return;
@@ -134,8 +134,8 @@ void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
   if (tensor != nullptr && tensor->complained.exchange(true)) return;
   if (options.on_error == OnError::Throw) throw UsageError(what);
   log(LogLevel::Warning, what);
-  const std::lock_guard lock(mutex);
-  if (problems.size() < kMostProblems) problems.push_back(what);
+  const std::lock_guard lock(mutex_);
+  if (problems_.size() < kMostProblems) problems_.push_back(what);
 }
 
 void Hook::State::disable(const char* what) noexcept {
@@ -144,8 +144,8 @@ void Hook::State::disable(const char* what) noexcept {
   try {
     const std::string message = "saving has ended, training goes on: " + std::string(what);
     {
-      const std::lock_guard lock(mutex);
-      problems.emplace_back(what);
+      const std::lock_guard lock(mutex_);
+      problems_.emplace_back(what);
     }
     log(LogLevel::Error, message);
   } catch (const std::exception&) {  // no memory even for that
@@ -154,16 +154,16 @@ void Hook::State::disable(const char* what) noexcept {
 }
 
 void Hook::State::warn_before_first_step(std::string_view name) {
-  if (std::exchange(warned_before_first_step, true)) return;
+  if (std::exchange(warned_before_first_step_, true)) return;
   log(LogLevel::Warning,
       "saved before the first next_step(), and so not saved (said once): " + std::string(name));
 }
 
 void Hook::State::note(std::string text) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(mutex_);
   if (report.notes.size() == kMostProblems) return;
   report.notes.push_back(text);
-  notes.push_back(std::move(text));
+  notes_.push_back(std::move(text));
 }
 
 void Hook::State::write_collections() {
@@ -184,7 +184,7 @@ void Hook::State::list_saved_tensors() {
 }
 
 void Hook::State::finish() {
-  if (!early_scalars.empty() && !step_mode) next_step();
+  if (!early_scalars_.empty() && !step_mode) next_step();
   if (!plan) prepare();
   end_step();
   check_writer();
@@ -289,7 +289,7 @@ HookReport Hook::State::told() const noexcept {
 }
 
 double Hook::State::share_of_time(std::int64_t ns) const {
-  const auto total = std::chrono::nanoseconds(Clock::now() - created).count();
+  const auto total = std::chrono::nanoseconds(Clock::now() - created_).count();
   return total <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(total);
 }
 
@@ -303,8 +303,8 @@ void Hook::State::fill_report() noexcept {
     report.value_bytes = progress.value_bytes;
   }
   report.steps_begun = steps_begun;
-  report.overhead = share_of_time(spent_ns);
-  report.waiting = share_of_time(waited_ns + (pool ? pool->waited().count() : 0));
+  report.overhead = share_of_time(spent_ns_);
+  report.waiting = share_of_time(waited_ns_ + (pool ? pool->waited().count() : 0));
   report.disabled = disabled;
   try {
     fill_texts();
@@ -314,7 +314,7 @@ void Hook::State::fill_report() noexcept {
 }
 
 void Hook::State::fill_texts() {
-  report.problems = std::move(problems);
+  report.problems = std::move(problems_);
   if (disabled && writes) {
     report.problems.emplace_back(
         "the run is left without its end marker; what was committed stays readable");

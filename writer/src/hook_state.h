@@ -39,8 +39,8 @@ struct Hook::State {
 
   // Whether calls do anything: not after close(), an error, or a fork.
   bool active() const noexcept { return !inert && !disabled && !closed && !is_copy(); }
-  bool is_copy() const noexcept { return fork_depth() != made_at_depth; }
-  bool busy() const noexcept { return calls > 0; }
+  bool is_copy() const noexcept { return fork_depth() != made_at_depth_; }
+  bool busy() const noexcept { return calls_ > 0; }
 
   // Runs what a public call does, and counts its time. Nothing leaves it, unless the user asked for
   // that. Does nothing once the process exits: whoever closes then has looked whether anybody is
@@ -85,8 +85,8 @@ struct Hook::State {
   // How many public calls there are at the moment,
   class Busy {
    public:
-    explicit Busy(State& state) noexcept : state_(state) { ++state_.calls; }
-    ~Busy() { --state_.calls; }
+    explicit Busy(State& state) noexcept : state_(state) { ++state_.calls_; }
+    ~Busy() { --state_.calls_; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
@@ -97,7 +97,7 @@ struct Hook::State {
   class Call {
    public:
     explicit Call(State& state) noexcept : state_(state), busy_(state) {}
-    ~Call() { state_.spent_ns += (Clock::now() - begin_).count(); }
+    ~Call() { state_.spent_ns_ += (Clock::now() - begin_).count(); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
@@ -167,29 +167,29 @@ struct Hook::State {
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 
-  bool warned_before_first_step = false;
-  std::mutex mutex;  // what follows; training threads may save at once
-  std::vector<std::string> problems;
-  std::vector<std::string> notes;                                  // that are not in the run yet
-  std::vector<std::pair<NamedTensor*, double>> early_scalars;      // before the first step
-  std::map<std::string, std::int64_t, std::less<>> module_values;  // numbered in this step
+  bool warned_before_first_step_ = false;
+  std::mutex mutex_;  // what follows; training threads may save at once
+  std::vector<std::string> problems_;
+  std::vector<std::string> notes_;                                  // that are not in the run yet
+  std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
+  std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
 
   struct DroppedSteps {
     std::int64_t first = -1, last = -1, count = 0;
   };
-  DroppedSteps dropped;       // since the last note about it
-  std::uint64_t commits = 0;  // handed over
-  bool behind = false;        // a commit took too long, and the writer has not caught up
-  std::int64_t waited_ns = 0;
+  DroppedSteps dropped_;       // since the last note about it
+  std::uint64_t commits_ = 0;  // handed over
+  bool behind_ = false;        // a commit took too long, and the writer has not caught up
+  std::int64_t waited_ns_ = 0;
 
-  const std::uint64_t made_at_depth = fork_depth();
-  const Clock::time_point created = Clock::now();
-  Clock::time_point first_begin;
-  Clock::time_point overhead_saved = created;
-  Clock::time_point stop_polled;
-  std::atomic<std::int64_t> spent_ns{0};
-  std::atomic<int> calls{0};
-  const AtExit at_exit;  // last: while there is anything to close
+  const std::uint64_t made_at_depth_ = fork_depth();
+  const Clock::time_point created_ = Clock::now();
+  Clock::time_point first_begin_;
+  Clock::time_point overhead_saved_ = created_;
+  Clock::time_point stop_polled_;
+  std::atomic<std::int64_t> spent_ns_{0};
+  std::atomic<int> calls_{0};
+  const AtExit at_exit_;  // last: while there is anything to close
 };
 
 }  // namespace cupel

@@ -57,14 +57,14 @@ void Hook::State::next_step() {
   const auto begin = Clock::now();
   if (!plan) {
     prepare();
-    first_begin = begin;
+    first_begin_ = begin;
   }
   end_step();
   check_writer();
   if (checkpoints) checkpoints->look(counters, committed_step);
   if (metrics) metrics->flush();
-  if (begin - stop_polled >= kStopPollPeriod) {
-    stop_polled = begin;
+  if (begin - stop_polled_ >= kStopPollPeriod) {
+    stop_polled_ = begin;
     poll_stop();
   }
   counters.count(mode);
@@ -76,10 +76,10 @@ void Hook::State::next_step() {
 void Hook::State::govern(Clock::time_point begin) {
   if (governor) {
     const auto now = Clock::now();
-    const auto spent = std::chrono::nanoseconds(spent_ns) + (now - begin);
+    const auto spent = std::chrono::nanoseconds(spent_ns_) + (now - begin);
     const SavingLevel before = governor->level();
     const bool was_due = step_is_due && !step_is_left_out;
-    if (governor->observe(now - first_begin, spent, was_due)) {
+    if (governor->observe(now - first_begin_, spent, was_due)) {
       level = governor->level();
       note(note_text({{"kind", "saving_level"},
                       {"step", counters.global},
@@ -96,10 +96,10 @@ void Hook::State::govern(Clock::time_point begin) {
 
 void Hook::State::begin_step() {
   step_mode = mode;
-  module_values.clear();
+  module_values_.clear();
   if (recorder) recorder->begin({counters.global, mode, counters[mode], microseconds_now()});
   groups.decide_all();
-  for (const auto& [scalar, value] : std::exchange(early_scalars, {}))
+  for (const auto& [scalar, value] : std::exchange(early_scalars_, {}))
     save(*scalar, TensorView(&value, {}), kRawOnly);
 }
 
@@ -115,7 +115,7 @@ void Hook::State::end_step() {
   if (groups.take_changes(changed)) file = files->collections_file(changed, {});
   const bool is_lost = recorder->dropped();
   const auto ended = recorder->end(std::move(file));
-  ++commits;
+  ++commits_;
   if (is_lost) {
     count_dropped(step);
     if (closed) end_without_records();
@@ -130,7 +130,7 @@ void Hook::State::end_step() {
 
 // What the hook still has to say may ride in a step of its own at the end.
 void Hook::State::end_without_records() {
-  if (steps_begun == 0 || (notes.empty() && dropped.count == 0)) return;
+  if (steps_begun == 0 || (notes_.empty() && dropped_.count == 0)) return;
   writer->wait_until_idle();  // then there is room in the buffers
   add_own_tensors();
   if (recorder->end(std::nullopt)) writer->wait_until_idle();
@@ -138,10 +138,10 @@ void Hook::State::end_without_records() {
 
 void Hook::State::await_commit(Step& step) {
   const auto begin = Clock::now();
-  const bool still_behind = behind && writer->progress().commits + 1 < commits;
+  const bool still_behind = behind_ && writer->progress().commits + 1 < commits_;
   const auto at_most = still_behind ? std::chrono::milliseconds(0) : options.commit_timeout;
-  const bool committed = writer->wait_for_commits(commits, step, at_most);
-  waited_ns += (Clock::now() - begin).count();
+  const bool committed = writer->wait_for_commits(commits_, step, at_most);
+  waited_ns_ += (Clock::now() - begin).count();
   if (!committed) {
     const std::string number = std::to_string(step.header.step);
     note(note_text(
@@ -152,7 +152,7 @@ void Hook::State::await_commit(Step& step) {
                             " ms; it may be later, and the steps behind it do not wait");
     }
   }
-  behind = !committed;
+  behind_ = !committed;
   await_room();
 }
 
@@ -162,46 +162,46 @@ void Hook::State::await_room() {
   if (options.when_full == WhenFull::DropStep || writer->records_waiting() <= most) return;
   const auto begin = Clock::now();
   writer->wait_for_records_below(most);
-  waited_ns += (Clock::now() - begin).count();
+  waited_ns_ += (Clock::now() - begin).count();
 }
 
 void Hook::State::count_dropped(std::int64_t step) {
   ++report.steps_dropped;
-  if (dropped.count++ == 0) {
-    dropped.first = step;
+  if (dropped_.count++ == 0) {
+    dropped_.first = step;
     complain(nullptr, "the buffers are full: step " + std::to_string(step) +
                           " is left out, and those behind it until there is room");
   }
-  dropped.last = step;
+  dropped_.last = step;
 }
 
 // What the hook says about itself rides in a step that exists anyway.
 void Hook::State::add_own_tensors() {
   const auto now = Clock::now();
-  if (closed || now - overhead_saved >= kOverheadPeriod) {
-    overhead_saved = now;
-    const double share = share_of_time(spent_ns);
+  if (closed || now - overhead_saved_ >= kOverheadPeriod) {
+    overhead_saved_ = now;
+    const double share = share_of_time(spent_ns_);
     recorder->save(*groups.find_or_add(kOverheadTensor), TensorView(&share, {}), kRawOnly);
   }
-  if (dropped.count > 0) {
+  if (dropped_.count > 0) {
     note(note_text({{"kind", "dropped_steps"},
-                    {"first", dropped.first},
-                    {"last", dropped.last},
-                    {"count", dropped.count},
+                    {"first", dropped_.first},
+                    {"last", dropped_.last},
+                    {"count", dropped_.count},
                     {"why", "the buffers were full"}}));
-    dropped = {};
+    dropped_ = {};
   }
   std::vector<std::string> texts;
   {
-    const std::lock_guard lock(mutex);
-    texts = notes;
+    const std::lock_guard lock(mutex_);
+    texts = notes_;
   }
   if (texts.empty()) return;
   recorder->save(*groups.find_or_add(kNoteTensor), TensorView(texts.data(), {texts.size()}),
                  kRawOnly);
   if (recorder->dropped()) return;  // said again with the next step
-  const std::lock_guard lock(mutex);
-  notes.erase(notes.begin(), notes.begin() + static_cast<std::ptrdiff_t>(texts.size()));
+  const std::lock_guard lock(mutex_);
+  notes_.erase(notes_.begin(), notes_.begin() + static_cast<std::ptrdiff_t>(texts.size()));
 }
 
 void Hook::State::poll_stop() {
@@ -245,8 +245,8 @@ void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
 
 void Hook::State::save_scalar(NamedTensor& named, double value) {
   if (step_mode) return save(named, TensorView(&value, {}), kRawOnly);
-  const std::lock_guard lock(mutex);
-  early_scalars.emplace_back(&named, value);
+  const std::lock_guard lock(mutex_);
+  early_scalars_.emplace_back(&named, value);
 }
 
 void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDecision& what) {
@@ -268,8 +268,8 @@ void Hook::State::log_metric(const NamedTensor& named, const TensorView& view) {
 }
 
 std::int64_t Hook::State::number_of_next(const std::string& module_side) {
-  const std::lock_guard lock(mutex);
-  return module_values[module_side]++;
+  const std::lock_guard lock(mutex_);
+  return module_values_[module_side]++;
 }
 
 }  // namespace cupel
