@@ -194,6 +194,30 @@ TEST_F(HookLimits, steps_of_small_values_are_bounded_too) {
   EXPECT_EQ(hook->close().steps_committed, 4000);
 }
 
+TEST_F(HookLimits, steps_of_small_values_are_dropped_too_when_too_many_wait) {
+  options.buffer_bytes = 1U << 20U;
+  options.commit = Commit::Background;
+  options.when_full = WhenFull::DropStep;
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 4000, 4);
+  open_store();
+  const HookReport report = hook->close();
+  EXPECT_GT(report.steps_dropped, 0);
+  EXPECT_EQ(report.steps_committed + report.steps_dropped, 4000);
+}
+
+TEST_F(HookLimits, with_a_budget_a_hook_does_not_wait_for_room) {
+  options.buffer_bytes = 1U << 20U;
+  options.commit = Commit::Background;
+  options.overhead_budget = 0.999999;  // never overdrawn
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 60, 30'000);  // more than the buffers hold
+  open_store();
+  EXPECT_GT(hook->close().steps_dropped, 0);
+}
+
 TEST_F(HookLimits, over_its_budget_a_hook_does_without_what_costs_most_and_says_so) {
   options.overhead_budget = 1e-9;  // overdrawn by anything
   options.include_collections = {"weights"};

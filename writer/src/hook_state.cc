@@ -127,7 +127,7 @@ void Hook::State::prepare() {
       files->run(),    files->worker(),       files->attempt(),    files->collections_key(),
       index_columns(), options.segment_bytes, options.segment_age, options.sync};
   writer.emplace(*store, std::move(policy), *pool, committed_step);
-  recorder.emplace(*writer, *pool, options.when_full);
+  recorder.emplace(*writer, *pool);
 }
 
 void Hook::State::complain(NamedTensor* tensor, const std::string& what) {

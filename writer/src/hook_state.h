@@ -149,6 +149,9 @@ struct Hook::State {
   void end_without_records();
   void await_commit(Step& step);
   void await_room();
+  WhenFull when_full() const;
+  std::size_t most_records() const;
+  bool has_room() const;
   void govern(Clock::time_point begin);
   void count_dropped(std::int64_t step);
   SaveDecision decide(const Membership& members) const;

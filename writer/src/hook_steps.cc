@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kOverheadPeriod = std::chrono::seconds(1);
 constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
+constexpr std::uint64_t kStepsUnderWay = 2;  // that a writer may have before it, and not be behind
 constexpr SaveDecision kRawOnly{.raw = true};
 
 // A note's JSON text, put together by hand: destroying an object of the JSON library's allocates,
@@ -79,7 +80,8 @@ void Hook::State::govern(Clock::time_point begin) {
     const auto spent = std::chrono::nanoseconds(spent_ns_) + (now - begin);
     const SavingLevel before = governor->level();
     const bool was_due = step_is_due && !step_is_left_out;
-    if (governor->observe(now - first_begin_, spent, was_due)) {
+    const bool is_behind = writer && writer->progress().commits + kStepsUnderWay < commits_;
+    if (governor->observe(now - first_begin_, spent, was_due, is_behind)) {
       level = governor->level();
       note(note_text({{"kind", "saving_level"},
                       {"step", counters.global},
@@ -97,7 +99,10 @@ void Hook::State::govern(Clock::time_point begin) {
 void Hook::State::begin_step() {
   step_mode = mode;
   module_values_.clear();
-  if (recorder) recorder->begin({counters.global, mode, counters[mode], microseconds_now()});
+  if (recorder) {
+    recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, when_full(),
+                    when_full() == WhenFull::Block || has_room());
+  }
   groups.decide_all();
   for (const auto& [scalar, value] : std::exchange(early_scalars_, {}))
     save(*scalar, TensorView(&value, {}), kRawOnly);
@@ -156,12 +161,22 @@ void Hook::State::await_commit(Step& step) {
   await_room();
 }
 
+// Who is over a budget does not wait.
+WhenFull Hook::State::when_full() const {
+  return governor && level.in_background ? WhenFull::DropStep : options.when_full;
+}
+
 // Values are bounded by the pool; what describes them, here.
+std::size_t Hook::State::most_records() const {
+  return std::max<std::size_t>(options.buffer_bytes / 4 / sizeof(Record), 1);
+}
+
+bool Hook::State::has_room() const { return writer->records_waiting() <= most_records(); }
+
 void Hook::State::await_room() {
-  const std::size_t most = std::max<std::size_t>(options.buffer_bytes / 4 / sizeof(Record), 1);
-  if (options.when_full == WhenFull::DropStep || writer->records_waiting() <= most) return;
+  if (when_full() == WhenFull::DropStep || has_room()) return;
   const auto begin = Clock::now();
-  writer->wait_for_records_below(most);
+  writer->wait_for_records_below(most_records());
   waited_ns_ += (Clock::now() - begin).count();
 }
 

@@ -10,7 +10,7 @@ std::string SavingLevel::to_text() const {
   return in_background ? "background" : "full";
 }
 
-bool OverheadGovernor::observe(Duration now, Duration spent, bool was_due) {
+bool OverheadGovernor::observe(Duration now, Duration spent, bool was_due, bool is_behind) {
   if (observed_ == Duration::zero()) {  // what came before the first step is no step's cost
     due_observed_ = now;
     due_spent_ = spent;
@@ -31,7 +31,7 @@ bool OverheadGovernor::observe(Duration now, Duration spent, bool was_due) {
     due_spent_ = spent;
     if (debt_ns_ > 0 && recent_share_ > budget_) return lower(now);
   }
-  if (debt_ns_ <= 0 && now - changed_ >= pause_) return raise(now);
+  if (debt_ns_ <= 0 && !is_behind && now - changed_ >= pause_) return raise(now);
   return false;
 }
 

@@ -15,13 +15,18 @@ constexpr std::size_t kBatchBytes = 1U << 20U;
 
 }  // namespace
 
-void StepRecorder::begin(const StepHeader& header) { header_ = header; }
+void StepRecorder::begin(const StepHeader& header, WhenFull when_full, bool has_room) {
+  header_ = header;
+  when_full_ = when_full;
+  has_room_ = has_room;
+}
 
 Record* StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view,
                                  const SaveDecision& what) {
   const std::lock_guard lock(mutex_);
   if (step_ == nullptr) {
     auto step = std::make_shared<Step>(header_, pool_);
+    step->dropped = !has_room_;
     writer_.hand_over(StepBegun{step});
     step_ = std::move(step);
   }

@@ -19,10 +19,10 @@ namespace cupel {
 // rest may not.
 class StepRecorder {
  public:
-  StepRecorder(BackgroundWriter& writer, ChunkPool& pool, WhenFull when_full)
-      : writer_(writer), pool_(pool), when_full_(when_full) {}
+  StepRecorder(BackgroundWriter& writer, ChunkPool& pool) : writer_(writer), pool_(pool) {}
 
-  void begin(const StepHeader& header);
+  // What is saved from now on belongs to this step. Without room it is dropped from the start.
+  void begin(const StepHeader& header, WhenFull when_full, bool has_room);
   bool has_records() const noexcept { return step_ != nullptr; }
   std::int64_t step() const noexcept { return header_.step; }
 
@@ -51,7 +51,8 @@ class StepRecorder {
 
   BackgroundWriter& writer_;
   ChunkPool& pool_;
-  WhenFull when_full_;
+  WhenFull when_full_ = WhenFull::Block;
+  bool has_room_ = true;
   StepHeader header_;
   std::mutex mutex_;            // what follows
   std::shared_ptr<Step> step_;  // null until something is saved

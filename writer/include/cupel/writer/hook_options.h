@@ -91,8 +91,9 @@ struct HookOptions {
   /// The largest share of the training's time that saving may take, such as 0.01; unset: what it
   /// takes. While the share is above it, the hook does without, in this order: waiting for commits,
   /// raw values beyond 64 bytes (their reductions are saved), due steps (one of 2, 4, 8 … is
-  /// saved). It notes each change in the run, and comes back as soon as the budget allows. Scalars
-  /// are always saved.
+  /// saved). It notes each change in the run, and comes back as soon as the budget allows. Once it
+  /// does not wait for commits, it does not wait for room either: a step that finds the buffers
+  /// full is left out, whatever when_full says. Scalars are saved at every level.
   std::optional<double> overhead_budget = std::nullopt;
 
   /// A segment is sealed at the first step that makes it this large,

@@ -42,9 +42,10 @@ class OverheadGovernor {
       : budget_(budget), full_(full), level_(full) {}
 
   /// Tells, between two steps, the time since the beginning and how much of it saving has taken;
-  /// `was_due` if anything was to be saved in the step that has ended. Returns whether the level
+  /// `was_due` if anything was to be saved in the step that has ended. The level is not raised
+  /// while what was saved before still waits for the store (`is_behind`). Returns whether it
   /// changed.
-  bool observe(Duration now, Duration spent, bool was_due);
+  bool observe(Duration now, Duration spent, bool was_due, bool is_behind = false);
 
   const SavingLevel& level() const noexcept { return level_; }
   /// The share that saving took since the last due step before the present one.
