@@ -169,7 +169,11 @@ void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
                          std::holds_alternative<CommitStep>(task) ||
                          std::holds_alternative<StepBegun>(task);
     if (!gathers) flush(gathered);
-    perform(task);
+    if (const auto error = perform(task)) {
+      // What was gathered before is whole.
+      if (segments_intact_) flush(gathered);
+      fail(error);
+    }
     // Not before the stream is at its end.
     if (std::holds_alternative<StreamEnd>(task))
       tasks.splice(std::next(tasks.begin()), behind_stream_);
@@ -178,15 +182,18 @@ void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
     } else {
       tasks.pop_front();
     }
-    if (tasks.empty() || segments_.gathered_bytes() >= kWorthWriting) flush(gathered);
+    if (tasks.empty() || segments_.gathered_bytes() >= kWorthWriting ||
+        segments_.due_for_sealing(SegmentWriter::Clock::now()))
+      flush(gathered);
   }
 }
 
 void BackgroundWriter::flush(Tasks& gathered) noexcept {
   if (gathered.empty()) return;
-  attempt([this] {
-    if (!failed()) segments_.flush();
-  });
+  if (const auto error = attempt([this] {
+        if (!failed()) segments_.flush();
+      }))
+    fail(error);
   {
     const std::lock_guard lock(mutex_);
     const WriterProgress& now = failed() ? progress_ : next_progress_;
@@ -211,23 +218,26 @@ void BackgroundWriter::flush(Tasks& gathered) noexcept {
   if (has_commit) seal_if_due();
 }
 
-void BackgroundWriter::perform(Task& task) noexcept {
-  attempt([&] { std::visit([this](auto& t) { do_task(t); }, task); });
+std::exception_ptr BackgroundWriter::perform(Task& task) noexcept {
+  segments_intact_ = true;
+  return attempt([&] { std::visit([this](auto& t) { do_task(t); }, task); });
 }
 
 template <class F>
-void BackgroundWriter::attempt(F&& work) noexcept {
+std::exception_ptr BackgroundWriter::attempt(F&& work) noexcept {
   performing_ = true;
   if (halted_) {
     performing_ = false;
     stay_if_halted();
   }
+  std::exception_ptr error;
   try {
     work();
   } catch (...) {
-    fail(std::current_exception());
+    error = std::current_exception();
   }
   performing_ = false;
+  return error;
 }
 
 void BackgroundWriter::fail(std::exception_ptr error) noexcept {
@@ -239,12 +249,13 @@ void BackgroundWriter::fail(std::exception_ptr error) noexcept {
 void BackgroundWriter::seal_if_due() {
   if (failed() || stream_ || !segments_.due_for_sealing(SegmentWriter::Clock::now())) return;
   Task seal = SealNow{};
-  perform(seal);
+  if (const auto error = perform(seal)) fail(error);
 }
 
 void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
 
 void BackgroundWriter::do_task(WriteBatch& task) {
+  segments_intact_ = false;
   if (!failed()) segments_.write_values(task.step, task.values, task.bytes);
 }
 
@@ -305,6 +316,7 @@ void BackgroundWriter::commit(const Step& step,
     store_.put(policy.collections_key, *collections_file,
                policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   }
+  segments_intact_ = false;
   segments_.commit(step.header, rows);
   const std::int64_t rows_before = next_progress_.rows;
   for (const Record* row : rows) {

@@ -101,9 +101,10 @@ class BackgroundWriter {
   void run();
   void perform_all(Tasks& tasks) noexcept;
   void flush(Tasks& gathered) noexcept;
-  void perform(Task& task) noexcept;
+  // What went wrong; null if nothing did.
+  std::exception_ptr perform(Task& task) noexcept;
   template <class F>
-  void attempt(F&& work) noexcept;
+  std::exception_ptr attempt(F&& work) noexcept;
   void stay_if_halted() const noexcept;
   void do_task(StepBegun& task);
   void do_task(WriteBatch& task);
@@ -133,6 +134,7 @@ class BackgroundWriter {
   bool warned_of_replacing_ = false;
   Tasks behind_stream_;           // batches that must not come between a streamed value's pieces
   WriterProgress next_progress_;  // with the next flush
+  bool segments_intact_ = true;   // what the segment writer holds is as it was before the task
 
   mutable std::mutex mutex_;
   std::condition_variable work_;

@@ -59,11 +59,17 @@ Mode Hook::mode() const noexcept { return state_->mode; }
 void Hook::next_step() {
   State& s = *state_;
   if (s.is_copy()) return;
-  const std::int64_t before = s.counters.global;
+  // Training goes on also where we do not, or throw.
+  struct CountAnyway {
+    State& s;
+    std::int64_t before = s.counters.global;
+    ~CountAnyway() {
+      if (s.counters.global != before) return;
+      s.counters.count(s.mode);
+      ++s.steps_begun;
+    }
+  } count_anyway{s};
   if (s.active()) s.guarded([&] { s.next_step(); });
-  if (s.counters.global != before) return;
-  s.counters.count(s.mode);  // training goes on without us
-  ++s.steps_begun;
 }
 
 std::int64_t Hook::step() const noexcept { return state_->counters.global; }

@@ -102,13 +102,15 @@ void Hook::State::open() {
   stop_file_before = store->stat(kStopFile);
   if (!writes) return;
 
+  files.emplace(*store, directory, options);
+  if (!store->stat(kStopFile)) stop_file_before.reset();
   if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
-  if (options.worker == kChief && (checkpoints = CheckpointMetadata::from_environment())) {
+  if ((checkpoints = CheckpointMetadata::from_environment())) {
     const StepCounters& restored = checkpoints->restored().counters;
     if (restored.global >= 0) counters = restored;
+    // All go on from there, one keeps the notes.
+    if (options.worker != kChief && options.num_workers != 1) checkpoints.reset();
   }
-  files.emplace(*store, directory, options);
-  stop_file_before = std::nullopt;  // it was removed
   pool.emplace(options.buffer_bytes, kChunkBytes);
   metrics = MetricLog::from_environment();
   if (options.overhead_budget) {
@@ -136,6 +138,14 @@ void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
   log(LogLevel::Warning, what);
   const std::lock_guard lock(mutex_);
   if (problems_.size() < kMostProblems) problems_.push_back(what);
+}
+
+void Hook::State::complain_later(std::string what) {
+  if (options.on_error == OnError::Throw) {
+    late_complaint_ = std::move(what);
+  } else {
+    complain(nullptr, what);
+  }
 }
 
 void Hook::State::disable(const char* what) noexcept {
@@ -216,14 +226,14 @@ void Hook::State::leave_last_note() noexcept {
                                std::move(text)});
     writer->hand_over(SealNow{});
     writer->wait_until_idle();
-  } catch (const std::exception& error) {
-    log(LogLevel::Debug, error.what());  // the log and the report have said what happened
+  } catch (...) {
+    log(LogLevel::Debug, "the run does not say that saving has ended");  // log and report have
   }
 }
 
 void Hook::State::close() {
-  if (closed.exchange(true)) return;
   const Busy until_all_is_taken_apart(*this);
+  if (closed.exchange(true)) return;
   std::exception_ptr error;
   {
     const Call counted(*this);

@@ -154,6 +154,8 @@ struct Hook::State {
   bool has_room() const;
   void govern(Clock::time_point begin);
   void count_dropped(std::int64_t step);
+  // Complains when the next step has begun, so that a complaint that is thrown costs nothing.
+  void complain_later(std::string what);
   SaveDecision decide(const Membership& members) const;
   void save(NamedTensor& named, const TensorView& view, const SaveDecision& what);
   void log_metric(const NamedTensor& named, const TensorView& view);
@@ -173,6 +175,7 @@ struct Hook::State {
   bool warned_before_first_step_ = false;
   std::mutex mutex_;  // what follows; training threads may save at once
   std::vector<std::string> problems_;
+  std::string late_complaint_;
   std::vector<std::string> notes_;                                  // that are not in the run yet
   std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
   std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step

@@ -72,6 +72,7 @@ void Hook::State::next_step() {
   ++steps_begun;
   govern(begin);
   begin_step();
+  if (!late_complaint_.empty()) complain(nullptr, std::exchange(late_complaint_, {}));
 }
 
 void Hook::State::govern(Clock::time_point begin) {
@@ -115,10 +116,10 @@ void Hook::State::end_step() {
   }
   const std::int64_t step = recorder->step();
   if (!recorder->dropped()) add_own_tensors();
+  const bool is_lost = recorder->dropped();
   Collections changed;
   std::optional<std::vector<std::byte>> file;
-  if (groups.take_changes(changed)) file = files->collections_file(changed, {});
-  const bool is_lost = recorder->dropped();
+  if (!is_lost && groups.take_changes(changed)) file = files->collections_file(changed, {});
   const auto ended = recorder->end(std::move(file));
   ++commits_;
   if (is_lost) {
@@ -137,6 +138,8 @@ void Hook::State::end_step() {
 void Hook::State::end_without_records() {
   if (steps_begun == 0 || (notes_.empty() && dropped_.count == 0)) return;
   writer->wait_until_idle();  // then there is room in the buffers
+  recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, WhenFull::Block,
+                  true);
   add_own_tensors();
   if (recorder->end(std::nullopt)) writer->wait_until_idle();
 }
@@ -152,9 +155,9 @@ void Hook::State::await_commit(Step& step) {
     note(note_text(
         {{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}));
     if (!still_behind) {
-      complain(nullptr, "step " + number + " was not committed within " +
-                            std::to_string(at_most.count()) +
-                            " ms; it may be later, and the steps behind it do not wait");
+      complain_later("step " + number + " was not committed within " +
+                     std::to_string(at_most.count()) +
+                     " ms; it may be later, and the steps behind it do not wait");
     }
   }
   behind_ = !committed;
@@ -163,7 +166,7 @@ void Hook::State::await_commit(Step& step) {
 
 // Who is over a budget does not wait.
 WhenFull Hook::State::when_full() const {
-  return governor && level.in_background ? WhenFull::DropStep : options.when_full;
+  return governor && level != governor->full() ? WhenFull::DropStep : options.when_full;
 }
 
 // Values are bounded by the pool; what describes them, here.
@@ -184,8 +187,8 @@ void Hook::State::count_dropped(std::int64_t step) {
   ++report.steps_dropped;
   if (dropped_.count++ == 0) {
     dropped_.first = step;
-    complain(nullptr, "the buffers are full: step " + std::to_string(step) +
-                          " is left out, and those behind it until there is room");
+    complain_later("the buffers are full: step " + std::to_string(step) +
+                   " is left out, and those behind it until there is room");
   }
   dropped_.last = step;
 }
@@ -211,9 +214,12 @@ void Hook::State::add_own_tensors() {
     const std::lock_guard lock(mutex_);
     texts = notes_;
   }
-  if (texts.empty()) return;
-  recorder->save(*groups.find_or_add(kNoteTensor), TensorView(texts.data(), {texts.size()}),
-                 kRawOnly);
+  const TensorView view(texts.data(), {texts.size()});
+  // No step of the user's is dropped for a note.
+  if (texts.empty() ||
+      (when_full() == WhenFull::DropStep && !recorder->has_room_for(value_length(view))))
+    return;
+  recorder->save(*groups.find_or_add(kNoteTensor), view, kRawOnly);
   if (recorder->dropped()) return;  // said again with the next step
   const std::lock_guard lock(mutex_);
   notes_.erase(notes_.begin(), notes_.begin() + static_cast<std::ptrdiff_t>(texts.size()));

@@ -16,8 +16,8 @@ std::atomic<std::uint64_t> forks{0};
 void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
 
 struct Waiting {
-  std::mutex mutex;
-  std::set<AtExit*> calls;  // guarded by mutex
+  std::recursive_mutex mutex;  // held while one is called: it must not go meanwhile
+  std::set<AtExit*> calls;     // guarded by mutex
 };
 
 Waiting& waiting() {
@@ -34,15 +34,11 @@ std::uint64_t fork_depth() noexcept {
 }
 
 void run_at_exit() {
-  for (;;) {
-    std::function<void()> call;
-    {
-      const std::lock_guard lock(waiting().mutex);
-      if (waiting().calls.empty()) return;
-      const auto first = waiting().calls.begin();
-      call = std::move((*first)->call_);
-      waiting().calls.erase(first);
-    }
+  const std::lock_guard lock(waiting().mutex);
+  while (!waiting().calls.empty()) {
+    const auto first = waiting().calls.begin();
+    const std::function<void()> call = std::move((*first)->call_);
+    waiting().calls.erase(first);
     call();
   }
 }

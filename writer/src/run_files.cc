@@ -86,6 +86,7 @@ void RunFiles::settle_existing_run(Existing existing) {
     store_.remove(kStopFile);
   } else {
     store_.remove(ended_key(worker_));
+    if (num_workers_ == 1) store_.remove(kStopFile);
   }
 
   for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {

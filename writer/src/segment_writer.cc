@@ -203,14 +203,18 @@ void SegmentWriter::seal() {
   open_.reset();
 }
 
+bool SegmentWriter::is_between_steps() const noexcept {
+  return open_ && open_->steps + open_->gathered_steps > 0 && !inside_step_;
+}
+
 bool SegmentWriter::due_for_sealing(Clock::time_point now) const {
-  if (!open_ || open_->index_size == 0 || inside_step_) return false;
-  return open_->index_size + open_->events_size >= policy_.segment_bytes ||
+  if (!is_between_steps()) return false;
+  return open_->index_size + open_->events_size + gathered_bytes_ >= policy_.segment_bytes ||
          now - open_->since >= policy_.segment_age;
 }
 
 std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() const {
-  if (!open_ || open_->index_size == 0 || inside_step_) return std::nullopt;
+  if (!is_between_steps()) return std::nullopt;
   return open_->since + policy_.segment_age;
 }
 

@@ -74,6 +74,7 @@ class SegmentWriter {
   // steps, and behind a flush().
   void seal();
 
+  // Whether the open segment, with what has gathered, is large or old enough.
   bool due_for_sealing(Clock::time_point now) const;
   // When the open segment will be too old; nothing without one.
   std::optional<Clock::time_point> sealing_time() const;
@@ -100,6 +101,7 @@ class SegmentWriter {
   void gather_events(std::vector<std::byte> bytes);
   void forget_gathered();
   void flush_events();
+  bool is_between_steps() const noexcept;
 
   Store& store_;
   SegmentPolicy policy_;

@@ -203,6 +203,16 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
   }
 }
 
+bool StepRecorder::has_room_for(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes <= kMaxInlineBytes ||
+      (chunk_ != nullptr && pool_.chunk_bytes() - chunk_->used >= bytes))
+    return true;
+  Chunk* const fresh = pool_.try_take(ChunkPool::For::Values);
+  if (fresh != nullptr) pool_.release(fresh);
+  return fresh != nullptr && bytes <= pool_.chunk_bytes();
+}
+
 void StepRecorder::drop() {
   const std::lock_guard lock(mutex_);
   if (step_ != nullptr) step_->dropped = true;

@@ -29,6 +29,9 @@ class StepRecorder {
   // Saves a tensor; the view is a valid one.
   void save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
 
+  // Whether a value of so many bytes would be saved without waiting; between saves.
+  bool has_room_for(std::uint64_t bytes);
+
   // Gives up the step: nothing of it will be in the run, what is still saved is ignored.
   void drop();
   bool dropped() const noexcept { return step_ != nullptr && step_->dropped; }

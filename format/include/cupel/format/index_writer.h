@@ -79,8 +79,8 @@ class IndexWriter {
 
   /// The bytes of all steps encoded so far are in the file.
   void mark() noexcept;
-  /// Forgets the steps encoded since the last mark(), of which there was one: their bytes did not get
-  /// into the file, or encoding failed. What is encoded next fits behind the mark.
+  /// Forgets the steps encoded since the last mark(), which must have been called: their bytes did
+  /// not get into the file, or encoding failed. What is encoded next fits behind the mark.
   void take_back();
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.

@@ -22,7 +22,7 @@ enum class Existing {
   Continue,
 };
 
-/// When next_step() and close() return.
+/// When next_step() returns. close() always writes everything first.
 enum class Commit {
   Step,        ///< When the step before is committed: a kill loses nothing that was acknowledged.
   Background,  ///< At once; Hook::committed_step() says what is safe.
@@ -43,7 +43,7 @@ enum class WhenFull {
 
 enum class OnError {
   Disable,  ///< Log once, stop saving, tell in the report; training goes on.
-  Throw,    ///< Let the error out of the next call.
+  Throw,    ///< Let it out of the call that meets it; the store's errors, out of the next step's.
 };
 
 /// How a Hook saves. Every field has a default but out_dir.
@@ -91,9 +91,9 @@ struct HookOptions {
   /// The largest share of the training's time that saving may take, such as 0.01; unset: what it
   /// takes. While the share is above it, the hook does without, in this order: waiting for commits,
   /// raw values beyond 64 bytes (their reductions are saved), due steps (one of 2, 4, 8 … is
-  /// saved). It notes each change in the run, and comes back as soon as the budget allows. Once it
-  /// does not wait for commits, it does not wait for room either: a step that finds the buffers
-  /// full is left out, whatever when_full says. Scalars are saved at every level.
+  /// saved). It notes each change in the run, and comes back as soon as the budget allows.
+  /// Meanwhile it does not wait for room either: a step that finds the buffers full is left out,
+  /// whatever when_full says. save_scalar() saves at every level.
   std::optional<double> overhead_budget = std::nullopt;
 
   /// A segment is sealed at the first step that makes it this large,

@@ -48,6 +48,7 @@ class OverheadGovernor {
   bool observe(Duration now, Duration spent, bool was_due, bool is_behind = false);
 
   const SavingLevel& level() const noexcept { return level_; }
+  const SavingLevel& full() const noexcept { return full_; }
   /// The share that saving took since the last due step before the present one.
   double recent_share() const noexcept { return recent_share_; }
   double budget() const noexcept { return budget_; }
