@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -22,8 +23,10 @@
 #include "cupel/format/collections_file.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
+#include "cupel/rules/builtin_rules.h"
 #include "cupel/store/local_store.h"
 #include "cupel/trial/trial.h"
+#include "paired.h"
 
 namespace cupel {
 namespace {
@@ -45,8 +48,10 @@ class BenchRun {
         shape_{64, 64} {
     std::filesystem::remove_all(directory_);
     store_ = std::make_shared<LocalStore>(directory_);
+    Collections collections;
+    collections.emplace("gradients", "gradients").first->second.include("^gradient/");
     store_->put(collections_key("worker_0"),
-                encode_collections_file({1, "cafe", "worker_0", 0, {}}));
+                encode_collections_file({1, "cafe", "worker_0", 0, collections}));
     for (std::int64_t i = 0; i < tensors; ++i) {
       std::string number = std::to_string(i);
       number.insert(0, 4 - std::min<std::size_t>(number.size(), 4), '0');
@@ -184,6 +189,75 @@ void ask_for_a_saved_reduction(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
+/// All columns of a table by the bytes, as they are in memory.
+template <class F>
+void for_each_column(const ReductionTable& table, F&& visit) {
+  const auto bytes = [&](const auto& column) { visit(column.data(), column.size()); };
+  for (const auto* column : {&table.step, &table.mode_step, &table.elements, &table.zero})
+    bytes(*column);
+  bytes(table.mode);
+  for (const auto* column : {&table.tensor, &table.worker, &table.saved}) bytes(*column);
+  for (const ReductionTable::Values& column : table.reductions) bytes(column.values);
+}
+
+// Against memcpy of the same columns into fresh memory. The three columns of counts that are all
+// zeros take no memory in the table, and are not copied either.
+void table_of_reductions(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  Trial trial(run.store());
+  const NoRefresh pinned(trial);
+  const ReductionTableQuery query =
+      state.range(1) == 0 ? ReductionTableQuery{} : ReductionTableQuery{.name = "[02468]/weight$"};
+  const ReductionTable source = trial.reductions(query);
+  Paired paired;
+  paired.run(
+      state,
+      [&] {
+        return seconds_of([&] { benchmark::DoNotOptimize(trial.reductions(query).step.data()); });
+      },
+      [&] {
+        return seconds_of([&] {
+          std::vector<TableColumn<std::byte>> copies;
+          for_each_column(source, [&]<class T>(const T* from, std::size_t size) {
+            TableColumn<std::byte> copy(size * sizeof(T));
+            std::memcpy(copy.data(), from, size * sizeof(T));
+            copies.push_back(std::move(copy));
+          });
+          benchmark::DoNotOptimize(copies.data());
+        });
+      });
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(source.rows()));
+}
+
+void visit_all_steps(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  Trial trial(run.store());
+  const NoRefresh pinned(trial);
+  NameSelection gradients({"gradients"});
+  for (auto _ : state) {
+    double sum = 0;
+    trial.visit_steps({}, gradients, [&](const RecordView& record) {
+      sum += record.reduction({ReductionOp::Mean, true}).value_or(0);
+    });
+    benchmark::DoNotOptimize(sum);
+  }
+  state.SetItemsProcessed(state.iterations() * run.rows());
+}
+
+/// A built-in rule as the runner evaluates it, step after step; nothing fires.
+void evaluate_rule(benchmark::State& state, const char* name, const RuleParameters& parameters) {
+  const BenchRun& run = finished_run(state.range(0));
+  Trial trial(run.store());
+  const auto rule = make_builtin_rule(name, trial, parameters);
+  const auto snapshot = trial.snapshot();
+  std::int64_t step = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(rule->evaluate(step, snapshot).datapoints());
+    step = (step + 1) % run.steps();
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
 BENCHMARK(read_index_bytes)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(open_run)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(refresh_after_one_step)
@@ -193,6 +267,22 @@ BENCHMARK(refresh_after_one_step)
     ->Unit(benchmark::kMicrosecond)
     ->UseRealTime();
 BENCHMARK(ask_for_a_saved_reduction)->Arg(1000)->Arg(50);
+// Tensors a step; every tensor, or the half of them that a pattern selects.
+BENCHMARK(table_of_reductions)
+    ->ArgNames({"tensors", "half"})
+    ->Args({1000, 0})
+    ->Args({50, 0})
+    ->Args({1000, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+BENCHMARK(visit_all_steps)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(evaluate_rule, vanishing_gradient, "VanishingGradient",
+                  RuleParameters{{"threshold", "0"}})
+    ->Arg(1000)
+    ->Arg(50);
+BENCHMARK_CAPTURE(evaluate_rule, exploding_tensor, "ExplodingTensor", RuleParameters{})
+    ->Arg(1000)
+    ->Arg(50);
 
 }  // namespace
 }  // namespace cupel

@@ -243,7 +243,10 @@ Judgement judge_raw(const TensorValue& value, bool only_nan) {
 
 class ExplodingTensor final : public Rule {
  public:
-  ExplodingTensor(Trial& base, Options options) : Rule(base), options_(std::move(options)) {}
+  ExplodingTensor(Trial& base, Options options)
+      : Rule(base),
+        options_(std::move(options)),
+        names_(options_.selection.collections, options_.selection.patterns) {}
 
   std::string rule_name() const override { return std::string(kName); }
   std::string what_it_reads() const override {
@@ -253,78 +256,81 @@ class ExplodingTensor final : public Rule {
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
-    const std::vector<std::string> names = options_.selection.names(base_trial(), step);
-    if (names.empty())
+    const std::size_t selected = base_trial().visit_step(
+        step, names_, [&](const RecordView& record) { judge(record, verdict); });
+    if (selected == 0)
       verdict.not_applicable("nothing of " + options_.selection.description() +
                              " was saved at this step");
-    for (const std::string& name : names) {
-      const Tensor tensor = base_trial().tensor(name);
-      for (const TensorRecord& record : tensor.records(step)) judge(tensor, record, verdict);
-    }
     return verdict;
   }
 
  private:
-  void judge(const Tensor& tensor, const TensorRecord& record, Verdict& verdict) const {
+  void judge(const RecordView& record, Verdict& verdict) const {
     std::optional<Judgement> judgement;
     try {
       const std::optional<Judgement> indexed = judge_index(record, explaining());
       if (indexed && indexed->fired && !explaining()) {
         judgement = judge_index(record, true);
       } else {
-        judgement = indexed ? indexed : judge_beyond_index(tensor, record);
+        judgement = indexed ? indexed : judge_beyond_index(record);
       }
     } catch (const TensorUnavailableForStep& error) {
-      verdict.skip({tensor.name(), std::string(record.worker), error.what()});
+      verdict.skip({record.tensor(), std::string(record.worker()), error.what()});
       return;
     }
     if (!judgement) {
-      verdict.skip({tensor.name(), std::string(record.worker),
+      verdict.skip({record.tensor(), std::string(record.worker()),
                     "what was saved leaves open whether there are NaN or infinities; min and max, "
                     "or the raw value, would say"});
       return;
     }
     verdict.count(1);
     if (explaining())
-      verdict.observe({.tensor = tensor.name(),
-                       .worker = std::string(record.worker),
+      verdict.observe({.tensor = record.tensor(),
+                       .worker = std::string(record.worker()),
                        .read = judgement->read,
                        .compared = judgement->found,
                        .fired = judgement->fired});
     if (judgement->fired)
-      verdict.add({.tensor = tensor.name(),
-                   .worker = std::string(record.worker),
+      verdict.add({.tensor = record.tensor(),
+                   .worker = std::string(record.worker()),
                    .value = judgement->value,
                    .threshold = 0,
                    .message = std::move(judgement->found)});
   }
 
   // Stages 1 to 3.
-  std::optional<Judgement> judge_index(const TensorRecord& record, bool in_words) const {
+  std::optional<Judgement> judge_index(const RecordView& record, bool in_words) const {
     const Question question{.only_nan = options_.only_nan, .in_words = in_words};
-    if (!is_floating(record.dtype)) {
+    const DType dtype = record.dtype();
+    if (!is_floating(dtype)) {
       Judgement judgement;
       if (in_words) {
-        judgement.read = std::string(to_string(record.dtype)) + " (dtype)";
+        judgement.read = std::string(to_string(dtype)) + " (dtype)";
         judgement.found = "cannot hold NaN or infinities";
       }
       return judgement;
     }
-    if (record.counts) return judge_counts(*record.counts, question, "nan, inf (counts)");
-    if (record.elements == 0) return Judgement{.read = "elements (saved)", .found = "empty"};
-    if (auto judgement = judge_extremes(record.reductions, question)) return judgement;
-    return prove_clean(record.reductions, question);
+    if (const auto counts = record.counts())
+      return judge_counts(*counts, question, "nan, inf (counts)");
+    if (record.elements() == 0) return Judgement{.read = "elements (saved)", .found = "empty"};
+    const ReductionValues saved = record.reductions();
+    if (auto judgement = judge_extremes(saved, question)) return judgement;
+    return prove_clean(saved, question);
   }
 
   // The raw value, else stage 4.
-  std::optional<Judgement> judge_beyond_index(const Tensor& tensor,
-                                              const TensorRecord& record) const {
-    if (record.has_value)
-      return judge_raw(tensor.value(record.step, Mode::Global, record.worker), options_.only_nan);
-    return judge_totals(record.reductions, options_.only_nan);
+  std::optional<Judgement> judge_beyond_index(const RecordView& record) const {
+    if (record.has_value()) {
+      const Tensor tensor = base_trial().tensor(record.tensor());
+      return judge_raw(tensor.value(record.step(), Mode::Global, record.worker()),
+                       options_.only_nan);
+    }
+    return judge_totals(record.reductions(), options_.only_nan);
   }
 
   Options options_;
+  NameSelection names_;
 };
 
 }  // namespace

@@ -43,8 +43,7 @@ Verdict Rule::invoke(std::int64_t step) {
 
 Verdict Rule::evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot) {
   const PinnedView pin(*base_, std::move(snapshot), step);
-  std::vector<std::unique_ptr<NoRefresh>> other_pins;
-  for (Trial* other : other_views_) other_pins.push_back(std::make_unique<NoRefresh>(*other));
+  const NoRefresh other_pins(other_views_);
   Verdict verdict = invoke_at_step(step);
   complete(verdict, step);
   return verdict;

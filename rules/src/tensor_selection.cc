@@ -1,7 +1,5 @@
 #include "tensor_selection.h"
 
-#include <algorithm>
-
 #include "cupel/core/error.h"
 
 namespace cupel {
@@ -17,21 +15,6 @@ TensorSelection TensorSelection::read(ParameterReader& reader) {
     }
   }
   return selection;
-}
-
-std::vector<std::string> TensorSelection::names(const Trial& trial, std::int64_t step) const {
-  if (collections.empty() && patterns.empty()) return trial.tensor_names({.step = step});
-  std::vector<std::string> names;
-  const auto add = [&names](std::vector<std::string> more) {
-    names.insert(names.end(), std::make_move_iterator(more.begin()),
-                 std::make_move_iterator(more.end()));
-  };
-  for (const std::string& collection : collections)
-    add(trial.tensor_names({.step = step, .collection = collection}));
-  if (!patterns.empty()) add(trial.tensor_names({.step = step, .regex = patterns}));
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 std::string TensorSelection::description() const {

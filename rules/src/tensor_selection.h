@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cupel/core/pattern.h"
 #include "cupel/rules/parameters.h"
-#include "cupel/trial/trial.h"
 
 namespace cupel {
 
@@ -18,9 +16,6 @@ struct TensorSelection {
 
   /// Takes them from the parameters collection_names and tensor_regex.
   static TensorSelection read(ParameterReader& reader);
-
-  /// Sorted names of what was saved at a global step.
-  std::vector<std::string> names(const Trial& trial, std::int64_t step) const;
 
   /// "the collections gradients, weights and names matching \"relu\"".
   std::string description() const;

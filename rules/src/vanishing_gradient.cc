@@ -34,15 +34,16 @@ struct MeanMagnitude {
   std::string_view origin;
 };
 
-std::optional<MeanMagnitude> from_index(const TensorRecord& record) {
-  if (const auto mean = record.reductions.get({ReductionOp::Mean, true}))
+std::optional<MeanMagnitude> from_index(const RecordView& record) {
+  if (const auto mean = record.reduction({ReductionOp::Mean, true}))
     return MeanMagnitude{*mean, "abs_mean (saved)"};
   constexpr std::array kSumsOfMagnitudes = {Reduction{ReductionOp::L1, false},
                                             Reduction{ReductionOp::L1, true},
                                             Reduction{ReductionOp::Sum, true}};
   for (const Reduction sum : kSumsOfMagnitudes)
-    if (const auto value = record.reductions.get(sum))
-      return MeanMagnitude{*value / static_cast<double>(record.elements), "l1 / elements (saved)"};
+    if (const auto value = record.reduction(sum))
+      return MeanMagnitude{*value / static_cast<double>(record.elements()),
+                           "l1 / elements (saved)"};
   return std::nullopt;
 }
 
@@ -57,29 +58,26 @@ class VanishingGradient final : public Rule {
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
-    const std::vector<std::string> names =
-        base_trial().tensor_names({.step = step, .collection = std::string(kCollection)});
-    if (names.empty())
+    const std::size_t selected = base_trial().visit_step(
+        step, gradients_, [&](const RecordView& record) { judge(record, verdict); });
+    if (selected == 0)
       verdict.not_applicable("no tensor of the collection gradients was saved at this step");
-    for (const std::string& name : names) {
-      const Tensor tensor = base_trial().tensor(name);
-      for (const TensorRecord& record : tensor.records(step)) judge(tensor, record, verdict);
-    }
     return verdict;
   }
 
  private:
-  void judge(const Tensor& tensor, const TensorRecord& record, Verdict& verdict) const {
+  void judge(const RecordView& record, Verdict& verdict) const {
     const auto skip = [&](std::string_view reason) {
-      verdict.skip({tensor.name(), std::string(record.worker), std::string(reason)});
+      verdict.skip({record.tensor(), std::string(record.worker()), std::string(reason)});
     };
-    if (record.dtype == DType::Utf8) return skip("text has no magnitude");
-    if (record.elements == 0) return skip("the tensor is empty");
+    if (record.dtype() == DType::Utf8) return skip("text has no magnitude");
+    if (record.elements() == 0) return skip("the tensor is empty");
     std::optional<MeanMagnitude> mean = from_index(record);
-    if (!mean && record.has_value) {
+    if (!mean && record.has_value()) {
       try {
-        const ReductionQuery query = {.worker = std::string(record.worker), .abs = true};
-        mean = {tensor.reduction_value(record.step, "mean", query), "abs_mean (from raw)"};
+        const ReductionQuery query = {.worker = std::string(record.worker()), .abs = true};
+        const Tensor tensor = base_trial().tensor(record.tensor());
+        mean = {tensor.reduction_value(record.step(), "mean", query), "abs_mean (from raw)"};
       } catch (const TensorUnavailableForStep& error) {
         return skip(error.what());
       }
@@ -89,20 +87,21 @@ class VanishingGradient final : public Rule {
     verdict.count(1);
     const bool fired = mean->value < threshold_;
     if (fired)
-      verdict.add({.tensor = tensor.name(),
-                   .worker = std::string(record.worker),
+      verdict.add({.tensor = record.tensor(),
+                   .worker = std::string(record.worker()),
                    .value = mean->value,
                    .threshold = threshold_,
                    .message = "abs_mean " + comparison_text(mean->value, "<", threshold_)});
     if (explaining())
-      verdict.observe({.tensor = tensor.name(),
-                       .worker = std::string(record.worker),
+      verdict.observe({.tensor = record.tensor(),
+                       .worker = std::string(record.worker()),
                        .read = std::string(mean->origin),
                        .compared = comparison_text(mean->value, "<", threshold_),
                        .fired = fired});
   }
 
   double threshold_;
+  NameSelection gradients_{{std::string(kCollection)}};
 };
 
 }  // namespace

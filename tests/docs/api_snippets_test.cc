@@ -145,6 +145,10 @@ TEST_F(ApiSnippets, reading) {
   const cupel::TensorRecord record = trial->tensor("fc1.weight").record(5);
   if (record.has_value && record.counts) std::cout << record.counts->nan << " NaN\n";
 
+  const cupel::ReductionTable table = trial->reductions({.collection = "gradients"});
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    if (table.nan[row] > 0) std::cout << table.tensors[table.tensor[row]] << '\n';
+
   const cupel::NoRefresh frozen(*trial);
   const auto steps = trial->steps();
   const auto names = trial->tensor_names({.step = steps.back()});

@@ -56,6 +56,76 @@ TEST(NoRefresh, of_one_view_leaves_the_others) {
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
 }
 
+TEST(NoRefresh, over_several_trials_ends_for_all_of_them) {
+  TwoSteps run, other;
+  Trial trial = run.open(), reference = other.open();
+  {
+    const NoRefresh pinned({&trial, &reference});
+    run.writer.save(2, {raw("w", {2})});
+    other.writer.save(2, {raw("w", {2})});
+    EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+    EXPECT_THAT(reference.steps(), ElementsAre(0, 1));
+  }
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(reference.steps(), ElementsAre(0, 1, 2));
+}
+
+TEST(NoRefresh, over_the_same_trial_twice_leaves_it_as_it_was) {
+  TwoSteps run;
+  Trial trial = run.open();
+  { const NoRefresh pinned({&trial, &trial}); }
+  run.writer.save(2, {raw("w", {2})});
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
+}
+
+TEST(Refresh, lets_a_pinned_view_follow_its_run_and_pins_it_again) {
+  TwoSteps run;
+  Trial trial = run.open();
+  const NoRefresh pinned(trial);
+  run.writer.save(2, {raw("w", {2})});
+  {
+    const Refresh following(trial);
+    EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
+  }
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+}
+
+TEST(Refresh, restores_the_step_that_a_view_was_pinned_to) {
+  TwoSteps run;
+  Trial trial = run.open();
+  const PinnedView pinned(trial, trial.snapshot(), 0);
+  {
+    const Refresh following(trial);
+    EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+  }
+  EXPECT_THAT(trial.steps(), ElementsAre(0));
+}
+
+TEST(Refresh, of_a_view_that_is_not_pinned_changes_nothing) {
+  TwoSteps run;
+  Trial trial = run.open();
+  { const Refresh following(trial); }
+  run.writer.save(2, {raw("w", {2})});
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
+}
+
+TEST(Refresh, over_several_trials_nests_with_the_other_guard) {
+  TwoSteps run, other;
+  Trial trial = run.open(), reference = other.open();
+  const NoRefresh pinned({&trial, &reference});
+  run.writer.save(2, {raw("w", {2})});
+  {
+    const Refresh following(std::vector<Trial*>{&trial, &reference});
+    const NoRefresh inner(trial);
+    run.writer.save(3, {raw("w", {2})});
+    other.writer.save(2, {raw("w", {2})});
+    EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+    EXPECT_THAT(reference.steps(), ElementsAre(0, 1, 2));
+  }
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+  EXPECT_THAT(reference.steps(), ElementsAre(0, 1));
+}
+
 TEST(View, has_the_name_of_its_trial) {
   TwoSteps run;
   const Trial trial = run.open({.name = "mine"});

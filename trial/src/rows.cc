@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace cupel::trial_detail {
 
@@ -117,7 +118,9 @@ void RowBlock::copy_reductions(const IndexBatch& batch) {
     }
     if (!any) continue;
     reductions_[r] = std::make_unique_for_overwrite<double[]>(batch.rows);
-    for (std::size_t row = 0; row < batch.rows; ++row) reductions_[r][row] = column[row];
+    for (std::size_t row = 0; row < batch.rows; ++row)
+      reductions_[r][row] =
+          column.has(row) ? column[row] : std::numeric_limits<double>::quiet_NaN();
   }
 }
 

@@ -75,13 +75,25 @@ class RowBlock {
   }
   ReductionValues reductions(std::size_t row) const noexcept;
 
+  /// Columns, by row. Bit i of the flags: reduction i is there; then kCounts.
+  const std::uint32_t* flags() const noexcept { return flags_.get(); }
+  const std::uint32_t* forms() const noexcept { return forms_.get(); }
+  /// Null if no row has it; a quiet NaN in the rows that have not.
+  const double* reduction_column(std::size_t index) const noexcept {
+    return reductions_[index].get();
+  }
+  /// In the order of ValueCounts; null if all are zero.
+  const std::int64_t* count_column(std::size_t index) const noexcept {
+    return counts_[index].get();
+  }
+  static constexpr std::size_t kCountColumns = 4;
+  static constexpr std::uint32_t kReductions = (1U << Reduction::kCount) - 1;
+  static constexpr std::uint32_t kCounts = 1U << Reduction::kCount;
+
  private:
   template <class T>
   using Column = std::unique_ptr<T[]>;
 
-  // A row's flags: bit i says that reduction i is there.
-  static constexpr std::uint32_t kReductions = (1U << Reduction::kCount) - 1;
-  static constexpr std::uint32_t kCounts = 1U << Reduction::kCount;
   static constexpr std::uint32_t kStored = kCounts << 1;
   static constexpr std::uint32_t kInline = kCounts << 2;
 
@@ -94,7 +106,7 @@ class RowBlock {
   Column<std::uint32_t> crcs_;
   Column<std::uint32_t> inline_ends_;
   std::vector<std::byte> inline_bytes_;
-  std::array<Column<std::int64_t>, 4>
+  std::array<Column<std::int64_t>, kCountColumns>
       counts_;  // nan, pos_inf, neg_inf, zero; a column of zeros is not kept
   std::array<Column<double>, Reduction::kCount> reductions_;
 };

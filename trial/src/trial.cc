@@ -304,19 +304,4 @@ TrialTotals Trial::totals() const {
   return totals;
 }
 
-PinnedView::PinnedView(Trial& view, std::shared_ptr<const Snapshot> snapshot,
-                       std::optional<std::int64_t> up_to_step)
-    : view_(view), before_(view.view_->pinned), limit_before_(view.view_->limit) {
-  if (!snapshot) throw UsageError("A view is pinned to a snapshot");
-  view.view_->pinned = std::move(snapshot);
-  view.view_->limit = up_to_step;
-}
-
-PinnedView::~PinnedView() {
-  view_.view_->pinned = std::move(before_);
-  view_.view_->limit = limit_before_;
-}
-
-NoRefresh::NoRefresh(Trial& view) : pin_(view, view.snapshot(), view.view_->limit) {}
-
 }  // namespace cupel

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,6 +37,21 @@ const StepRange& checked(const StepRange& range) {
   return range;
 }
 
+/// What the ported SDK's variable says, in seconds.
+std::chrono::milliseconds end_delay_from_environment() {
+  constexpr const char* kVariable = "SMDEBUG_TRAINING_END_DELAY_REFRESH";
+  constexpr double kLongest = 3600;
+  const char* const text = std::getenv(kVariable);
+  if (text == nullptr || *text == '\0') return {};
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end == '\0' && seconds >= 0 && seconds <= kLongest)
+    return std::chrono::milliseconds(std::llround(seconds * 1000));
+  log(LogLevel::Warning, std::string(kVariable) +
+                             " is ignored, it is not a number of seconds from 0 to 3600: " + text);
+  return {};
+}
+
 std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
   if (!store) throw UsageError("A trial needs a store");
   return store;
@@ -43,6 +62,7 @@ std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
 TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options)
     : store_(checked(std::move(store))),
       data_(std::make_shared<IndexData>()),
+      end_delay_(options.end_delay ? *options.end_delay : end_delay_from_environment()),
       watch_(store_->watch()),
       follower_(*store_, *data_, checked(options.range_steps)) {
   const std::lock_guard lock(refresh_mutex_);
@@ -121,12 +141,12 @@ bool TrialIndex::look() {
 
   bool news = false;
   try {
-    const auto expected = std::max<std::int64_t>(
-        collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
-    news = follower_.follow(marked, static_cast<std::size_t>(expected));
-    // The tags of a step are written before its index is, so they are read after it.
-    if (auto changed = RunCollections::read(*store_, collections_.get()))
-      collections_ = std::move(changed);
+    if (marked && end_delay_.count() > 0) {
+      news = read_news(false);
+      publish(ended_workers, false);
+      std::this_thread::sleep_for(end_delay_);
+    }
+    news = read_news(marked) || news;
   } catch (...) {
     publish(ended_workers_, false);
     throw;
@@ -134,6 +154,17 @@ bool TrialIndex::look() {
   publish(std::move(ended_workers), marked);
   look_owed_ = false;
   return news || marked;
+}
+
+/// Reads what was committed since the last time; true if steps came or went.
+bool TrialIndex::read_news(bool run_ended) {
+  const auto expected = std::max<std::int64_t>(
+      collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
+  const bool news = follower_.follow(run_ended, static_cast<std::size_t>(expected));
+  // The tags of a step are written before its index is, so they are read after it.
+  if (auto changed = RunCollections::read(*store_, collections_.get()))
+    collections_ = std::move(changed);
+  return news;
 }
 
 void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool ended) {

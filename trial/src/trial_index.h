@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -43,12 +44,14 @@ class TrialIndex {
  private:
   void await_collections(std::chrono::milliseconds at_most);
   bool look();
+  bool read_news(bool run_ended);
   void publish(std::set<std::string, std::less<>> ended_workers, bool ended);
   std::int64_t settled(const Snapshot& snapshot,
                        const std::set<std::string, std::less<>>& ended_workers) const;
 
   const std::shared_ptr<const Store> store_;
   const std::shared_ptr<trial_detail::IndexData> data_;
+  const std::chrono::milliseconds end_delay_;
 
   // One thread at a time refreshes, and owns all this.
   std::mutex refresh_mutex_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,17 +14,16 @@
 #include "cupel/core/collection.h"
 #include "cupel/core/mode.h"
 #include "cupel/core/pattern.h"
+#include "cupel/trial/name_selection.h"
+#include "cupel/trial/pins.h"
+#include "cupel/trial/reduction_table.h"
+#include "cupel/trial/step_range.h"
 #include "cupel/trial/tensor.h"
+#include "cupel/trial/tensor_value.h"
 
 namespace cupel {
 
 class Store;
-
-/// Global steps begin <= step < end; either end may be left open.
-struct StepRange {
-  std::optional<std::int64_t> begin = std::nullopt;
-  std::optional<std::int64_t> end = std::nullopt;
-};
 
 struct TrialOptions {
   std::string name =
@@ -30,6 +31,10 @@ struct TrialOptions {
   StepRange range_steps = {};  ///< Only these global steps are loaded.
   /// How long to wait for a run that is not there yet; default: not at all.
   std::chrono::milliseconds wait_for_run = std::chrono::milliseconds(0);
+  /// How long the refresh that finds the end marker pauses, to look once more before the run counts
+  /// as ended: for files that another program copies here in whatever order. Our own writers need
+  /// none. Default: SMDEBUG_TRAINING_END_DELAY_REFRESH in seconds, where it is set, else no pause.
+  std::optional<std::chrono::milliseconds> end_delay = std::nullopt;
 };
 
 /// Selects names of tensors; what is left out selects everything. regex and collection exclude each
@@ -69,6 +74,9 @@ struct TrialTotals {
 
 class Snapshot;  // the immutable table of committed steps that queries read
 class TrialIndex;
+namespace trial_detail {
+class Reading;
+}
 
 /// Answers which steps and tensors of one run exist, and fetches their values.
 ///
@@ -135,6 +143,29 @@ class Trial {
   Collection collection(
       std::string_view name) const;  ///< An empty one if the run has none of that name.
 
+  /// The raw values that were saved at a step: of the collection inputs, and of the tensors in
+  /// whose names `labels*` or `predictions*` is found. Ordered by name with trailing numbers by
+  /// value, each of the first worker that has it. Throws what is to be said of a step that nobody
+  /// saved.
+  std::vector<TensorValue> inputs(std::int64_t step, Mode mode = Mode::Global) const;
+  std::vector<TensorValue> labels(std::int64_t step, Mode mode = Mode::Global) const;
+  std::vector<TensorValue> predictions(std::int64_t step, Mode mode = Mode::Global) const;
+
+  /// What the index holds of many tensors and listed steps, column by column. An unseen mode or
+  /// collection gives no rows; throws InvalidWorker, and UsageError for name and collection
+  /// together.
+  ReductionTable reductions(const ReductionTableQuery& query = {}) const;
+
+  using RecordVisitor = std::function<void(const RecordView&)>;
+  /// Calls `visit` for everything selected that was saved at a step, by tensor name, then worker,
+  /// and returns how often; 0 for a step that nobody saved. Never reads values. The visitor may
+  /// query the trial, not with the same selection.
+  std::size_t visit_step(std::int64_t step, NameSelection& selection, const RecordVisitor& visit,
+                         Mode mode = Mode::Global) const;
+  /// The same at all listed steps of a range of global steps, step after step.
+  std::size_t visit_steps(const StepRange& steps, NameSelection& selection,
+                          const RecordVisitor& visit) const;
+
   StepState has_passed_step(std::int64_t step, Mode mode = Mode::Global) const;
   /// Returns when all steps are available. Throws StepUnavailable for one the run has passed,
   /// NoMoreData for one behind the end of an ended run, StepNotYetAvailable when the time is over
@@ -171,37 +202,15 @@ class Trial {
   friend class NoRefresh;
   struct View;
   explicit Trial(std::unique_ptr<View> view);
+  std::vector<TensorValue> values_at(std::int64_t step, Mode mode,
+                                     const NameSelection& selection) const;
+  std::size_t visit_parts(const trial_detail::Reading& reading, std::int64_t begin,
+                          std::int64_t last, NameSelection& selection,
+                          const RecordVisitor& visit) const;
   std::unique_ptr<View> view_;
 };
 
 /// Opens a run: a directory, or "s3://bucket/prefix" where this build can.
 std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options = {});
-
-/// Pins a view to a snapshot, and to the steps up to a global step, until the guard is destroyed.
-///
-/// Behind that step nothing is there yet: no steps, no tensors, no end. Up to it every step counts
-/// as complete, because whoever pins has decided to look.
-class PinnedView {
- public:
-  PinnedView(Trial& view, std::shared_ptr<const Snapshot> snapshot,
-             std::optional<std::int64_t> up_to_step);
-  ~PinnedView();
-  PinnedView(const PinnedView&) = delete;
-  PinnedView& operator=(const PinnedView&) = delete;
-
- private:
-  Trial& view_;
-  std::shared_ptr<const Snapshot> before_;
-  std::optional<std::int64_t> limit_before_;
-};
-
-/// Pins a view to what it has seen so far, until the guard is destroyed.
-class NoRefresh {
- public:
-  explicit NoRefresh(Trial& view);
-
- private:
-  PinnedView pin_;
-};
 
 }  // namespace cupel

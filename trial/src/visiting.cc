@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "cupel/trial/name_selection.h"
+#include "cupel/trial/trial.h"
+#include "reading.h"
+#include "row_plan.h"
+#include "step_merge.h"
+#include "view.h"
+
+namespace cupel {
+
+using trial_detail::Reading;
+using trial_detail::RowForm;
+using trial_detail::RowPlan;
+using trial_detail::StepMerge;
+using trial_detail::StepPart;
+
+struct RecordView::Place {
+  const Reading& reading;
+  Reading::Row row = {};
+  std::uint32_t id = 0;
+
+  const RowForm& form() const noexcept {
+    return reading.snapshot().data->forms[row.block().form(row.row)];
+  }
+};
+
+const std::string& RecordView::tensor() const noexcept {
+  return place_.reading.tensor_name(place_.id);
+}
+std::string_view RecordView::worker() const noexcept { return place_.row.worker->name; }
+std::int64_t RecordView::step() const noexcept { return place_.row.rows->step; }
+Mode RecordView::mode() const noexcept { return place_.row.rows->mode; }
+std::int64_t RecordView::mode_step() const noexcept { return place_.row.rows->mode_step; }
+DType RecordView::dtype() const noexcept { return place_.form().dtype; }
+std::int64_t RecordView::elements() const noexcept { return place_.form().elements; }
+bool RecordView::has_value() const noexcept { return place_.row.block().has_value(place_.row.row); }
+std::optional<ValueCounts> RecordView::counts() const noexcept {
+  return place_.row.block().counts(place_.row.row);
+}
+std::optional<double> RecordView::reduction(Reduction reduction) const noexcept {
+  return place_.row.block().reduction(place_.row.row, reduction);
+}
+ReductionValues RecordView::reductions() const noexcept {
+  return place_.row.block().reductions(place_.row.row);
+}
+TensorRecord RecordView::record() const { return place_.reading.record(place_.row); }
+
+std::size_t Trial::visit_step(std::int64_t step, NameSelection& selection,
+                              const RecordVisitor& visit, Mode mode) const {
+  const Reading reading = view_->read();
+  const std::optional<std::int64_t> global = reading.global_step(mode, step);
+  if (!global) return 0;
+  return visit_parts(reading, *global, *global, selection, visit);
+}
+
+std::size_t Trial::visit_steps(const StepRange& steps, NameSelection& selection,
+                               const RecordVisitor& visit) const {
+  const Reading reading = view_->read();
+  const std::int64_t listed = reading.listed(false);
+  const std::int64_t last = steps.end && *steps.end <= listed ? *steps.end - 1 : listed;
+  return visit_parts(reading, steps.begin.value_or(0), last, selection, visit);
+}
+
+/// Visits global steps begin … last.
+std::size_t Trial::visit_parts(const Reading& reading, std::int64_t begin, std::int64_t last,
+                               NameSelection& selection, const RecordVisitor& visit) const {
+  selection.state_->use(reading.snapshot(), *view_->index);
+  RecordView::Place place{reading};
+  const RecordView record(place);
+  std::size_t visited = 0;
+  StepMerge merge(reading, begin, last);
+  for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) {
+    const std::shared_ptr<const RowPlan> plan = selection.state_->plan(parts);
+    for (const RowPlan::Row& row : plan->rows) {
+      const StepPart& part = parts[row.part];
+      place.row = {&reading.workers()[part.worker], part.rows,
+                   std::size_t{part.rows->first_row} + row.position};
+      place.id = row.id;
+      visit(record);
+    }
+    visited += plan->rows.size();
+  }
+  return visited;
+}
+
+}  // namespace cupel
