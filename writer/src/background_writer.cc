@@ -16,7 +16,7 @@ constexpr std::size_t kWorthWaking = 32;
 constexpr std::size_t kBytesWorthWaking = 256U << 10U;
 constexpr auto kMomentBeforeExit = std::chrono::milliseconds(200);
 
-constexpr std::size_t kWorthWriting = 1U << 20U;
+constexpr std::size_t kWorthWriting = 4U << 20U;
 
 constexpr auto kStayAwake = std::chrono::microseconds(100);
 
