@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <ranges>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -249,11 +248,14 @@ std::vector<Note> Trial::notes(const StepRange& steps) const {
   const std::optional<std::uint32_t> id = snapshot.data->names.find(kNoteTensor);
   if (!id) return notes;
   for (const Snapshot::Worker& worker : reading.workers()) {
-    const auto positions = std::views::iota(std::size_t{0}, worker.sizes.reserved);
-    const auto step_at = [&worker](std::size_t i) { return worker.steps->reserved(i).step; };
-    const auto first = steps.begin ? std::ranges::lower_bound(positions, *steps.begin, {}, step_at)
-                                   : positions.begin();
-    for (const std::size_t i : std::ranges::subrange(first, positions.end())) {
+    std::size_t first = 0;
+    for (std::size_t left = steps.begin ? worker.sizes.reserved : 0; left > 0;) {
+      const std::size_t half = left / 2;
+      const bool is_before = worker.steps->reserved(first + half).step < *steps.begin;
+      first += is_before ? half + 1 : 0;
+      left = is_before ? left - half - 1 : half;
+    }
+    for (std::size_t i = first; i < worker.sizes.reserved; ++i) {
       const StepRows& rows = worker.steps->reserved(i);
       if (rows.step > reading.limit() || (steps.end && rows.step >= *steps.end)) break;
       const std::uint32_t position = rows.layout->position(*id);

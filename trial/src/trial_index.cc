@@ -179,10 +179,10 @@ void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool 
   for (const auto& [name, worker] : follower_.workers()) names.insert(name);
   for (const auto& [name, file] : collections_->files()) names.insert(name);
   for (const std::string_view name : names) {
-    static const auto kNoSteps = std::make_shared<const trial_detail::WorkerSteps>();
+    static const auto no_steps = std::make_shared<const trial_detail::WorkerSteps>();
     const auto found = follower_.workers().find(name);
     std::shared_ptr<const trial_detail::WorkerSteps> steps =
-        found == follower_.workers().end() ? kNoSteps : found->second.steps;
+        found == follower_.workers().end() ? no_steps : found->second.steps;
     const trial_detail::WorkerSteps::Sizes sizes = steps->sizes();
     snapshot->workers.push_back(
         {*data_->worker_names.emplace(name).first, std::move(steps), sizes});

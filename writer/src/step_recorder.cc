@@ -183,7 +183,7 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     std::uint64_t missing;
     Tasks task;
     ~Ending() {
-      std::get<StreamEnd>(task.front()).missing = missing;
+      if (auto* const end = std::get_if<StreamEnd>(&task.front())) end->missing = missing;
       writer.hand_over(std::move(task));
     }
   };
