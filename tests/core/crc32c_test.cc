@@ -33,20 +33,21 @@ Bytes noise(std::size_t size) {
 
 class Crc32c : public ::testing::TestWithParam<Variant> {
  protected:
-  void SetUp() override {
-    if (GetParam() == internal::crc32c_by_instruction && !internal::has_crc32c_instruction())
-      GTEST_SKIP() << "this processor has no CRC32C instruction";
-  }
   static std::uint32_t crc(std::string_view text) {
     return GetParam()(std::as_bytes(std::span(text)), 0);
   }
 };
 
+// Those that this processor can run.
+std::vector<Variant> variants() {
+  std::vector<Variant> all = {crc32c, internal::crc32c_by_table};
+  if (internal::has_crc32c_instruction()) all.push_back(internal::crc32c_by_instruction);
+  return all;
+}
+
 constexpr const char* kVariantNames[] = {"dispatched", "table", "instruction"};
 
-INSTANTIATE_TEST_SUITE_P(Variants, Crc32c,
-                         ::testing::Values(Variant(crc32c), Variant(internal::crc32c_by_table),
-                                           Variant(internal::crc32c_by_instruction)),
+INSTANTIATE_TEST_SUITE_P(Variants, Crc32c, ::testing::ValuesIn(variants()),
                          [](const auto& row) { return kVariantNames[row.index]; });
 
 TEST_P(Crc32c, known_vectors) {

@@ -73,4 +73,7 @@ inline std::string name_of_case(const ::testing::TestParamInfo<StoreCase>& row) 
   return row.param.name;
 }
 
+/// What holds of a store that appends, beside the rest.
+class AppendingStoreContract : public StoreContract {};
+
 }  // namespace cupel::testing
