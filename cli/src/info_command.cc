@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 
+#include "bytes_text.h"
 #include "commands.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
@@ -18,22 +17,6 @@ namespace cupel {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return std::to_string(bytes) + " bytes";
-  auto amount = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (amount >= 1024 && unit + 1 < kUnits.size()) {
-    amount /= 1024;
-    ++unit;
-  }
-  std::array<char, 32> text{};
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed, 1)
-          .ptr;
-  return std::string(text.data(), end) + " " + kUnits[unit];
-}
 
 std::string_view status_word(RunStatus::Kind kind) {
   switch (kind) {
