@@ -1,14 +1,18 @@
 // Opening, following and asking a run, against reading the same bytes and nothing else. The run is
 // a local one with 1000 or 50 tensors a step, three reductions and counts; CUPEL_BENCH_ROWS sets
-// its rows.
+// its rows. It is on the disk for temporary files; runs with values are on tmpfs.
 //
 //   CUPEL_BENCH_ROWS=10000000 trial_bench --benchmark_repetitions=9
 
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -17,8 +21,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "bench_directory.h"
 #include "cupel/core/aligned_buffer.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/index_writer.h"
@@ -26,6 +32,7 @@
 #include "cupel/rules/builtin_rules.h"
 #include "cupel/store/local_store.h"
 #include "cupel/trial/trial.h"
+#include "cupel/writer/hook.h"
 #include "paired.h"
 
 namespace cupel {
@@ -127,6 +134,26 @@ const BenchRun& finished_run(std::int64_t tensors) {
   return *run;
 }
 
+/// Takes the run's index out of the page cache.
+void forget(const BenchRun& run) {
+  for (const ObjectInfo& info : run.store()->list(kIndexPrefix)) {
+    const int file =
+        ::open((run.store()->location() + "/" + info.key).c_str(), O_RDONLY | O_CLOEXEC);
+    ::fsync(file);
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    ::close(file);
+  }
+}
+
+std::uint64_t read_index(const BenchRun& run) {
+  std::uint64_t bytes = 0;
+  AlignedBuffer buffer(std::size_t{16} << 20U);
+  for (const ObjectInfo& info : run.store()->list(kIndexPrefix))
+    for (std::uint64_t at = 0; at < info.size; at += buffer.size())
+      bytes += run.store()->get_range(info.key, at, buffer.span());
+  return bytes;
+}
+
 std::size_t heap_in_use() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
@@ -135,14 +162,7 @@ std::size_t heap_in_use() {
 void read_index_bytes(benchmark::State& state) {
   const BenchRun& run = finished_run(state.range(0));
   std::uint64_t bytes = 0;
-  for (auto _ : state) {
-    bytes = 0;
-    for (const ObjectInfo& info : run.store()->list(kIndexPrefix)) {
-      AlignedBuffer buffer(static_cast<std::size_t>(info.size));
-      bytes += run.store()->get_range(info.key, 0, buffer.span());
-      benchmark::DoNotOptimize(buffer.data());
-    }
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(bytes = read_index(run));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes));
 }
 
@@ -158,6 +178,113 @@ void open_run(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * run.rows());
   // Three reductions, and of the counts the one column that is not all zeros.
   state.counters["bytes_a_row_beside"] = heap / static_cast<double>(run.rows()) - 4 * 8;
+}
+
+/// Opens a run for open_in_a_new_process, and says so.
+int open_and_tell(const std::string& directory) {
+  const Trial trial(std::make_shared<LocalStore>(directory));
+  std::printf("%lld\n", static_cast<long long>(trial.last_complete_step()));
+  std::fflush(stdout);
+  std::_Exit(0);  // what the system does to take the memory back is not part of it
+}
+
+void open_in_a_new_process(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  const std::string command =
+      "/proc/" + std::to_string(::getpid()) + "/exe --open '" + run.store()->location() + "'";
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::FILE* const process = ::popen(command.c_str(), "r");
+    long long last = -1;
+    if (process == nullptr || std::fscanf(process, "%lld", &last) != 1 || last + 1 != run.steps())
+      state.SkipWithError("the run was not opened");
+    state.SetIterationTime(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (process != nullptr) ::pclose(process);
+  }
+  state.SetItemsProcessed(state.iterations() * run.rows());
+}
+
+// Against reading the same bytes, neither of them in the page cache.
+void open_from_disk(benchmark::State& state) {
+  const BenchRun& run = finished_run(state.range(0));
+  Paired paired;
+  paired.run(
+      state,
+      [&] {
+        forget(run);
+        return seconds_of([&] {
+          const Trial trial(run.store());
+          benchmark::DoNotOptimize(trial.last_complete_step());
+        });
+      },
+      [&] {
+        forget(run);
+        return seconds_of([&] { benchmark::DoNotOptimize(read_index(run)); });
+      });
+}
+
+/// A run of a hook, with raw values.
+class RawRun {
+ public:
+  static constexpr int kTensors = 8;
+  RawRun(std::int64_t steps, std::int64_t bytes) {
+    HookOptions options;
+    options.out_dir = directory_ / "run";
+    options.save_all = true;
+    options.save_config = {.save_interval = 1};
+    Hook hook(options);
+    hook.set_mode(Mode::Train);
+    std::vector<float> value(static_cast<std::size_t>(bytes) / sizeof(float));
+    for (std::int64_t step = 0; step < steps; ++step) {
+      hook.next_step();
+      for (int i = 0; i < kTensors; ++i) {
+        value.front() = static_cast<float>(step * kTensors + i);
+        hook.save_tensor("layer_" + std::to_string(i), TensorView(std::span<const float>(value)));
+      }
+    }
+    hook.close();
+    for (const auto& file :
+         std::filesystem::recursive_directory_iterator(directory_ / "run/events"))
+      if (file.is_regular_file()) events_.push_back(file.path());
+  }
+  std::string location() const { return directory_ / "run"; }
+  const std::vector<std::string>& events() const noexcept { return events_; }
+
+ private:
+  BenchDirectory directory_;
+  std::vector<std::string> events_;
+};
+
+// One tensor of eight at all its steps, against pread of as many bytes at about the same places
+// into memory that is used again.
+void values_of_one_tensor(benchmark::State& state) {
+  const std::int64_t bytes = state.range(1);
+  const RawRun run(state.range(0), bytes);
+  const auto trial = create_trial(run.location());
+  const Tensor tensor = trial->tensor("layer_5");
+  std::vector<std::byte> memory(static_cast<std::size_t>(bytes));
+  Paired paired;
+  paired.run(
+      state,
+      [&] {
+        return seconds_of([&] {
+          const auto values = tensor.values();
+          if (values.size() != static_cast<std::size_t>(state.range(0))) std::abort();
+        });
+      },
+      [&] {
+        return seconds_of([&] {
+          for (const std::string& path : run.events()) {
+            const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+            const off_t end = ::lseek(file, 0, SEEK_END);
+            for (off_t at = 5 * bytes; at + bytes <= end; at += RawRun::kTensors * bytes)
+              benchmark::DoNotOptimize(::pread(file, memory.data(), memory.size(), at));
+            ::close(file);
+          }
+        });
+      });
+  state.SetBytesProcessed(state.iterations() * state.range(0) * bytes);
 }
 
 void refresh_after_one_step(benchmark::State& state) {
@@ -260,6 +387,23 @@ void evaluate_rule(benchmark::State& state, const char* name, const RuleParamete
 
 BENCHMARK(read_index_bytes)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(open_run)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(open_in_a_new_process)
+    ->Arg(1000)
+    ->Arg(50)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+BENCHMARK(open_from_disk)
+    ->Arg(1000)
+    ->Arg(50)
+    ->Iterations(9)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+BENCHMARK(values_of_one_tensor)
+    ->ArgNames({"steps", "bytes"})
+    ->Args({10000, 4096})
+    ->Args({10000, 65536})
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
 BENCHMARK(refresh_after_one_step)
     ->Arg(1000)
     ->Arg(50)
@@ -286,3 +430,11 @@ BENCHMARK_CAPTURE(evaluate_rule, exploding_tensor, "ExplodingTensor", RuleParame
 
 }  // namespace
 }  // namespace cupel
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--open") return cupel::open_and_tell(argv[2]);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

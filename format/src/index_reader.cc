@@ -442,7 +442,8 @@ SegmentEnd IndexReader::read(const std::shared_ptr<const AlignedBuffer>& tail,
     if (batch == nullptr || !s.queue->empty())
       s.fail(tail_begin + position, "Arrow does not see the batch");
     s.consumed = tail_begin + position;  // so that complaints about the batch name its place
-    const IndexBatch decoded = s.decode(batch);
+    IndexBatch decoded = s.decode(batch);
+    decoded.message_offset = s.consumed;
     s.check_meaning(decoded);
     s.chain = *crc;
     position += frame.size();

@@ -259,6 +259,23 @@ std::size_t LocalStore::get_range(std::string_view key, std::uint64_t offset,
   return offset < size ? read_at(file, offset, out, key) : 0;
 }
 
+void LocalStore::get_ranges(std::string_view key, std::span<Range> ranges) const {
+  const auto [file, size] = require_object(root_, key, O_RDONLY);
+  for (Range& range : ranges)
+    range.got = range.offset < size ? read_at(file, range.offset, range.out, key) : 0;
+}
+
+void LocalStore::will_read(std::string_view key, std::uint64_t offset,
+                           std::uint64_t size) const noexcept {
+  try {
+    if (const auto object = open_object(root_, key, O_RDONLY); object && offset < object->size)
+      ::posix_fadvise(object->file.get(), static_cast<off_t>(offset),
+                      static_cast<off_t>(std::min(size, object->size - offset)),
+                      POSIX_FADV_WILLNEED);
+  } catch (const std::exception&) {  // whoever reads will meet it
+  }
+}
+
 std::vector<ObjectInfo> LocalStore::list(std::string_view prefix, std::string_view after) const {
   check_prefix(prefix);
   return internal::list_objects(root_, prefix, after);

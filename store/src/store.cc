@@ -45,4 +45,10 @@ void check_prefix(std::string_view prefix) {
     refuse("The prefix", prefix, why);
 }
 
+void Store::get_ranges(std::string_view key, std::span<Range> ranges) const {
+  for (Range& range : ranges) range.got = get_range(key, range.offset, range.out);
+}
+
+void Store::will_read(std::string_view, std::uint64_t, std::uint64_t) const noexcept {}
+
 }  // namespace cupel

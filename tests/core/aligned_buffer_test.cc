@@ -27,12 +27,17 @@ TEST(AlignedBuffer, is_empty_after_it_was_moved_from) {
   EXPECT_TRUE(to.span().empty());  // NOLINT(bugprone-use-after-move)
 }
 
-TEST(AlignedBuffer, shrinks_and_never_grows) {
+TEST(AlignedBuffer, has_any_size_up_to_the_one_it_was_made_with) {
   AlignedBuffer buffer(8);
-  buffer.shrink(9);
+  buffer.resize(9);
   EXPECT_EQ(buffer.size(), 8U);
-  buffer.shrink(3);
+  buffer.resize(3);
   EXPECT_EQ(buffer.size(), 3U);
+  buffer.resize(8);
+  EXPECT_EQ(buffer.size(), 8U);
+  const AlignedBuffer moved = std::move(buffer);
+  buffer.resize(1);  // NOLINT(bugprone-use-after-move): it is empty
+  EXPECT_EQ(buffer.size(), 0U);
 }
 
 }  // namespace

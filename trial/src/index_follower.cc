@@ -24,12 +24,6 @@ namespace {
 
 constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
 
-// Longer files are read in pieces: a length in a directory entry alone never makes us ask for
-// memory, and memory of this size is used again instead of being mapped anew for every file. What
-// follows the last message must come in one piece with it, so the last piece may be longer by a
-// quarter.
-constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
-
 // How often a file may change under one read before we leave it to the next refresh.
 constexpr int kMaxRepeats = 8;
 
@@ -52,6 +46,7 @@ struct IndexFollower::Worker::Segment {
 
 IndexFollower::IndexFollower(const Store& store, IndexData& data, StepRange range)
     : store_(store),
+      walker_(store),
       data_(data),
       range_begin_(range.begin.value_or(0)),
       range_end_(range.end.value_or(kFarthest)) {}
@@ -62,6 +57,7 @@ bool IndexFollower::follow(bool run_ended, std::size_t expected_workers) {
   news_ = false;
   list_new(expected_workers);
   for (auto& [name, worker] : workers_) follow_worker(worker, run_ended);
+  walker_.forget_memory();
   return news_;
 }
 
@@ -101,6 +97,7 @@ void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
         if (outside_range(segment, next)) {
           pass_over(worker, segment);
         } else {
+          if (next != nullptr && !segment.reader) walker_.will_walk(next->key);
           look_again(worker, segment);
           const bool must_be_sealed = !last_of_attempt || (next == nullptr && run_ended);
           if (must_be_sealed && segment.end != SegmentEnd::Sealed)
@@ -157,17 +154,18 @@ void IndexFollower::read(Worker& worker, Segment& segment, ObjectInfo info) {
       segment.identity = info.identity;
       segment.rows_to_skip = segment.rows;
     }
-    bool came_short = false;
+    WalkEnd walk;
     std::optional<FormatError> damage;
     std::optional<StoreError> failure;
     try {
-      segment.end = read_to(worker, segment, info.size, came_short);
+      walk = read_to(worker, segment, info.size);
+      segment.end = walk.end;
     } catch (const FormatError& error) {
       damage = error;
     } catch (const StoreError& error) {
       failure = error;
     }
-    const bool clean = !damage && !failure && !came_short && segment.end != SegmentEnd::Torn;
+    const bool clean = !damage && !failure && !walk.came_short && segment.end != SegmentEnd::Torn;
     if (clean) return note_size(segment, info.size);
 
     const std::optional<ObjectInfo> now = store_.stat(segment.key);
@@ -190,32 +188,24 @@ void IndexFollower::note_size(Segment& segment, std::uint64_t size) {
   segment.size = size;
 }
 
-/// Feeds the reader with the file's bytes up to `size`.
-SegmentEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t size,
-                                  bool& came_short) {
-  SegmentEnd end = SegmentEnd::Torn;
-  std::uint64_t piece = kPiece;
-  for (;;) {
-    const std::uint64_t from = segment.reader->consumed();
-    if (size < from) {
-      came_short = true;
-      return end;
-    }
-    const std::uint64_t length = size - from <= piece + piece / 4 ? size - from : piece;
-    AlignedBuffer buffer(static_cast<std::size_t>(length));
-    const std::size_t got = store_.get_range(segment.key, from, buffer.span());
-    buffer.shrink(got);
-    came_short = got < length;
-    end = segment.reader->read(std::make_shared<const AlignedBuffer>(std::move(buffer)),
-                               [&](const IndexBatch& batch) { take(worker, segment, batch); });
-    if (came_short || from + length >= size) break;
-    // The piece ended inside a message; one that is larger than a piece needs a larger one.
-    if (segment.reader->consumed() == from) piece *= 2;
+/// Takes what the file holds up to `size`.
+WalkEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t size) {
+  const auto take_batch = [&](const IndexBatch& batch) { take(worker, segment, batch); };
+  WalkEnd walk;
+  try {
+    walk = walker_.walk(segment.key, *segment.reader, size, take_batch);
+  } catch (const FormatError&) {
+    throw;
+  } catch (const StoreError&) {
+    throw;  // everything that the reader has passed was taken
+  } catch (...) {
+    segment.reader.reset();  // the next one passes over what was taken
+    throw;
   }
-  if (end == SegmentEnd::Sealed && segment.rows_to_skip > 0)
+  if (walk.end == SegmentEnd::Sealed && !walk.came_short && segment.rows_to_skip > 0)
     throw FormatError(segment.key, segment.reader->consumed(),
                       "the sealed segment lacks rows that it had while it was open");
-  return end;
+  return walk;
 }
 
 void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& batch) {
@@ -228,7 +218,7 @@ void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& bat
       segment.rows_to_skip -= rows;
       if (segment.rows_to_skip < 0 ||
           (segment.rows_to_skip == 0 && batch.step[first] != segment.last_step))
-        throw FormatError(segment.key, segment.reader->consumed(),
+        throw FormatError(segment.key, batch.message_offset,
                           "the sealed segment has other rows than it had while it was open");
     } else {
       take_step(worker, segment, batch, first, last);
@@ -246,7 +236,7 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
   if (segment.name.attempt < worker.attempt)
     return;  // an attempt that is over, and was hidden here
   if (header.step <= worker.progress)
-    throw FormatError(segment.key, segment.reader->consumed(),
+    throw FormatError(segment.key, batch.message_offset,
                       "the segment begins before the end of the one before it");
   if (header.step < range_begin_ || header.step >= range_end_) {
     worker.progress = header.step;

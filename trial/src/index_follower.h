@@ -17,6 +17,7 @@
 #include "cupel/store/store.h"
 #include "cupel/trial/trial.h"
 #include "index_data.h"
+#include "index_walk.h"
 #include "worker_order.h"
 #include "worker_steps.h"
 
@@ -70,7 +71,7 @@ class IndexFollower {
   void look_again(Worker& worker, Segment& segment);
   void read(Worker& worker, Segment& segment, ObjectInfo info);
   void note_size(Segment& segment, std::uint64_t size);
-  SegmentEnd read_to(Worker& worker, Segment& segment, std::uint64_t size, bool& came_short);
+  WalkEnd read_to(Worker& worker, Segment& segment, std::uint64_t size);
   bool outside_range(const Segment& segment, const Segment* next) const noexcept;
   void pass_over(Worker& worker, const Segment& segment);
   void take(Worker& worker, Segment& segment, const IndexBatch& batch);
@@ -80,6 +81,7 @@ class IndexFollower {
   void fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows);
 
   const Store& store_;
+  IndexWalker walker_;
   IndexData& data_;
   const std::int64_t range_begin_, range_end_;
   Workers workers_;

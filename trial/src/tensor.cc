@@ -66,13 +66,18 @@ TensorValue Tensor::value(std::int64_t step, Mode mode, std::string_view worker)
 
 std::map<std::int64_t, TensorValue> Tensor::values(Mode mode, std::string_view worker) const {
   const Reading reading = trial_->view_->read();
-  std::map<std::int64_t, TensorValue> values;
+  std::vector<std::int64_t> steps;
+  std::vector<trial_detail::ValuePlace> places;
   reading.for_each_row(id_, mode, worker, [&](std::int64_t step, const Reading::Row& row) {
     if (!row.block().has_value(row.row)) return;
-    if (auto value = trial_detail::read_value(trial_->view_->index->store(),
-                                              *reading.snapshot().data, *row.rows, row.row))
-      values.emplace(step, *std::move(value));
+    steps.push_back(step);
+    places.push_back({row.rows, row.row});
   });
+  std::vector<std::optional<TensorValue>> read =
+      trial_detail::read_values(trial_->view_->index->store(), *reading.snapshot().data, places);
+  std::map<std::int64_t, TensorValue> values;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (read[i]) values.emplace_hint(values.end(), steps[i], *std::move(read[i]));
   return values;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "cupel/core/shape.h"
 #include "cupel/store/store.h"
@@ -17,5 +20,16 @@ Shape shape_of(const RowForm& form) noexcept;
 /// for damage, and nothing is returned when the events file is not there.
 std::optional<TensorValue> read_value(const Store& store, const IndexData& data,
                                       const StepRows& rows, std::size_t row);
+
+/// A row that has a raw value.
+struct ValuePlace {
+  const StepRows* rows;
+  std::size_t row;
+};
+
+/// The same for many rows, in their order; several threads read where that is worth it. Of several
+/// damages it is always the same one that is thrown.
+std::vector<std::optional<TensorValue>> read_values(const Store& store, const IndexData& data,
+                                                    std::span<const ValuePlace> places);
 
 }  // namespace cupel::trial_detail

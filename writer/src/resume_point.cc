@@ -58,7 +58,7 @@ class SegmentScan {
       // What follows the last message must come in one piece with it.
       const std::uint64_t length = size - from <= piece + piece / 4 ? size - from : piece;
       AlignedBuffer buffer(static_cast<std::size_t>(length));
-      buffer.shrink(store.get_range(key, from, buffer.span()));
+      buffer.resize(store.get_range(key, from, buffer.span()));
       const bool came_short = buffer.size() < length;
       reader.read(std::make_shared<const AlignedBuffer>(std::move(buffer)),
                   [this](const IndexBatch& batch) { take(batch); });

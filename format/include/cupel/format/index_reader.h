@@ -49,6 +49,7 @@ class NullableColumn {
 /// name.
 struct IndexBatch {
   std::shared_ptr<const void> memory;
+  std::uint64_t message_offset = 0;  ///< Where in the file it begins.
   std::size_t rows = 0;
   std::span<const std::int64_t> step, mode_step, time_us, elements;
   std::span<const std::int8_t> mode_codes, dtype_codes;

@@ -35,6 +35,9 @@ class LocalStore final : public Store {
                                             std::uint64_t at_most = 64U << 20U) const override;
   std::size_t get_range(std::string_view key, std::uint64_t offset,
                         std::span<std::byte> out) const override;
+  void get_ranges(std::string_view key, std::span<Range> ranges) const override;
+  void will_read(std::string_view key, std::uint64_t offset,
+                 std::uint64_t size) const noexcept override;
   std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after = {}) const override;
   std::optional<ObjectInfo> stat(std::string_view key) const override;
   void remove(std::string_view key) override;

@@ -81,6 +81,21 @@ class Store {
   virtual std::size_t get_range(std::string_view key, std::uint64_t offset,
                                 std::span<std::byte> out) const = 0;
 
+  /// A part of an object that is to be read, and how much of it there was.
+  struct Range {
+    std::uint64_t offset = 0;
+    std::span<std::byte> out = {};
+    std::size_t got = 0;
+  };
+  /// Reads several parts of one object, each as get_range() does. Costs less than as many calls
+  /// where a store can help it.
+  virtual void get_ranges(std::string_view key, std::span<Range> ranges) const;
+
+  /// Says that a part of an object will be read soon, so that a store can have it ready; nothing
+  /// follows from it otherwise, nor from its failing.
+  virtual void will_read(std::string_view key, std::uint64_t offset,
+                         std::uint64_t size) const noexcept;
+
   /// Objects whose keys begin with `prefix` and sort after `after`, in byte order of their keys.
   /// Temporary and foreign files are not objects.
   virtual std::vector<ObjectInfo> list(std::string_view prefix,
