@@ -46,6 +46,20 @@ struct ShowOptions {
 };
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);
 
+struct DiffOptions {
+  std::string run_a, run_b;
+  double rtol = 0, atol = 0;
+  std::string mode = "GLOBAL";
+  std::string collection;
+  std::string regex;
+  std::int64_t start_step = 0;
+  std::optional<std::int64_t> end_step;
+  std::int64_t limit = 1;  // differences to look for; 0: all
+  bool full = false;       // reads values whose checksums agree
+  bool json = false;
+};
+int run_diff(const DiffOptions& options, std::ostream& out);
+
 struct WatchOptions {
   std::string trial;
   std::vector<std::string> rules;  // SPECs

@@ -29,12 +29,13 @@ class CommandLine {
         "  cupel watch runs/mnist --rule VanishingGradient --rule ExplodingTensor\n"
         "  cupel info runs/mnist\n"
         "  cupel COMMAND --help                          options and examples of a command\n\n"
-        "exit codes: 0 fine, 1 a rule's condition was met, 2 an error");
+        "exit codes: 0 fine, 1 a rule's condition was met or runs differ, 2 an error");
     add_demo();
     add_info();
     add_steps();
     add_tensors();
     add_show();
+    add_diff();
     add_watch();
     add_rules();
   }
@@ -121,6 +122,31 @@ class CommandLine {
                     "one number instead: mean, abs_max, l2 …; saved, else from the value");
     app->add_option("--npy", show_.npy, "write the value to this NumPy file instead");
     add_json(app, show_.json, "one JSON object per step, values as nested lists");
+  }
+
+  void add_diff() {
+    CLI::App* app =
+        add_command("diff", "Find the first step and tensor at which two runs part",
+                    "  cupel diff runs/before runs/after\n"
+                    "  cupel diff runs/before runs/after --rtol 1e-5 --atol 1e-8\n"
+                    "  cupel diff runs/before runs/after --collection weights --limit 10",
+                    [this] { return run_diff(diff_, out_); });
+    app->add_option("RUN_A", diff_.run_a, "one run: its directory")->required();
+    app->add_option("RUN_B", diff_.run_b, "the other")->required();
+    app->add_option("--rtol", diff_.rtol,
+                    "floats a, b are the same if |a - b| <= atol + rtol * max(|a|, |b|)")
+        ->capture_default_str();
+    app->add_option("--atol", diff_.atol, "see --rtol")->capture_default_str();
+    add_mode(app, diff_.mode);
+    app->add_option("--collection", diff_.collection, "only tensors of a collection");
+    app->add_option("--regex", diff_.regex, "only tensors whose names hold a match");
+    app->add_option("--start-step", diff_.start_step, "the first global step to compare")
+        ->capture_default_str();
+    app->add_option("--end-step", diff_.end_step, "the global step to end before");
+    app->add_option("--limit", diff_.limit, "how many differences to look for; 0: all")
+        ->capture_default_str();
+    app->add_flag("--full", diff_.full, "read values whose checksums and statistics agree, too");
+    add_json(app, diff_.json, "one JSON object");
   }
 
   void add_watch() {
@@ -252,6 +278,7 @@ class CommandLine {
   StepsOptions steps_;
   TensorsOptions tensors_;
   ShowOptions show_;
+  DiffOptions diff_;
   WatchOptions watch_;
   RulesOptions rules_;
 };

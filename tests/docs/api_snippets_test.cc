@@ -153,6 +153,12 @@ TEST_F(ApiSnippets, reading) {
   const auto steps = trial->steps();
   const auto names = trial->tensor_names({.step = steps.back()});
 
+  const auto before = cupel::create_trial("runs/mnist");
+  const cupel::RunComparison found = cupel::compare_runs(*before, *trial, {.rtol = 1e-6});
+  for (const cupel::RunDifference& difference : found.differences)
+    std::cout << difference.tensor << " parts at step " << difference.step << '\n';
+
+  EXPECT_TRUE(found.same());
   EXPECT_EQ(sum, 20 * 45);
   EXPECT_THAT(names, ElementsAre("fc1.weight", "gradient/fc1.weight", "loss"));
 }

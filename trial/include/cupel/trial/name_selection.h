@@ -17,6 +17,9 @@
 namespace cupel {
 
 class Trial;
+namespace trial_detail {
+class RunComparer;
+}
 
 /// Which tensors somebody looks at again and again, step after step: those that any of the
 /// collections has, and those in whose names a pattern is found; all of them if neither is given.
@@ -38,6 +41,7 @@ class NameSelection {
 
  private:
   friend class Trial;
+  friend class trial_detail::RunComparer;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -76,7 +76,8 @@ class Snapshot;  // the immutable table of committed steps that queries read
 class TrialIndex;
 namespace trial_detail {
 class Reading;
-}
+class RunComparer;
+}  // namespace trial_detail
 
 /// Answers which steps and tensors of one run exist, and fetches their values.
 ///
@@ -200,6 +201,7 @@ class Trial {
   friend class Tensor;
   friend class PinnedView;
   friend class NoRefresh;
+  friend class trial_detail::RunComparer;
   struct View;
   explicit Trial(std::unique_ptr<View> view);
   std::vector<TensorValue> values_at(std::int64_t step, Mode mode,
