@@ -12,19 +12,17 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <utility>
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
-#include "format_version.h"
 #include "index_columns.h"
 #include "ipc_message.h"
+#include "schema_identity.h"
 
 namespace cupel {
 namespace {
@@ -61,14 +59,6 @@ bool ends_with_magic(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= kArrowMagic.size() &&
          std::memcmp(bytes.data() + bytes.size() - kArrowMagic.size(), kArrowMagic.data(),
                      kArrowMagic.size()) == 0;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -163,28 +153,7 @@ void IndexReader::State::open_arrow() {
   arrow_reader = check(
       arrow::ipc::RecordBatchStreamReader::Open(std::make_unique<VerifiedMessages>(queue), options),
       0);
-  const auto metadata = arrow_reader->schema()->metadata();
-  const auto text = [&](const char* field) {
-    const int at = metadata ? metadata->FindKey(field) : -1;
-    if (at < 0) fail(0, std::string("the schema's metadata lack ") + field);
-    return metadata->value(at);
-  };
-  if (const auto problem = format_version_problem(text("cupel.format"))) fail(0, *problem);
-  SegmentIdentity found;
-  found.run = text("cupel.run");
-  found.worker = text("cupel.worker");
-  const auto attempt = parse_number<std::int32_t>(text("cupel.attempt"));
-  const auto segment = parse_number<std::int64_t>(text("cupel.segment"));
-  if (!attempt || !segment || *segment < 0)
-    fail(0, "the schema's metadata name no attempt or segment");
-  found.attempt = *attempt;
-  found.segment = *segment;
-  if (found.worker != name.worker)
-    fail(0, "the file says worker " + found.worker + ", its name says otherwise");
-  if (found.attempt != name.attempt) {
-    fail(0, "the file says attempt " + std::to_string(found.attempt) + ", its name says otherwise");
-  }
-  identity = std::move(found);
+  identity = schema_identity(*arrow_reader->schema(), key, name);
 }
 
 namespace {

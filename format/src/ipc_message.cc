@@ -6,77 +6,13 @@
 #include <cstring>
 
 #include "cupel/core/crc32c.h"
+#include "flat_table.h"
 
 namespace cupel {
 namespace {
 
 constexpr std::uint32_t kContinuation = 0xffffffff;
-constexpr std::size_t kFrameHeader = 8;  // continuation marker and metadata length
 constexpr std::size_t kAlignment = 8;
-
-// A flatbuffer of which a few scalar fields are wanted. Every read is checked; a read outside gives
-// nothing.
-class FlatTable {
- public:
-  static std::optional<FlatTable> root(std::span<const std::byte> buffer) noexcept {
-    const auto position = load<std::uint32_t>(buffer, 0);
-    if (!position) return std::nullopt;
-    return at(buffer, *position);
-  }
-
-  template <class T>
-  std::optional<T> scalar(std::size_t field) const noexcept {
-    const auto position = field_position(field);
-    if (!position) return std::nullopt;
-    return load<T>(buffer_, *position);
-  }
-
-  bool has(std::size_t field) const noexcept { return field_position(field).has_value(); }
-
-  std::optional<FlatTable> table(std::size_t field) const noexcept {
-    const auto position = field_position(field);
-    const auto distance = position ? load<std::uint32_t>(buffer_, *position) : std::nullopt;
-    if (!distance) return std::nullopt;
-    return at(buffer_, *position + *distance);
-  }
-
- private:
-  FlatTable(std::span<const std::byte> buffer, std::size_t table, std::size_t vtable,
-            std::uint16_t vtable_size) noexcept
-      : buffer_(buffer), table_(table), vtable_(vtable), vtable_size_(vtable_size) {}
-
-  template <class T>
-  static std::optional<T> load(std::span<const std::byte> buffer, std::size_t position) noexcept {
-    if (position > buffer.size() || buffer.size() - position < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, buffer.data() + position, sizeof(T));
-    return value;
-  }
-
-  static std::optional<FlatTable> at(std::span<const std::byte> buffer,
-                                     std::size_t table) noexcept {
-    const auto distance = load<std::int32_t>(buffer, table);
-    if (!distance) return std::nullopt;
-    const std::int64_t vtable = static_cast<std::int64_t>(table) - *distance;
-    if (vtable < 0) return std::nullopt;
-    const auto size = load<std::uint16_t>(buffer, static_cast<std::size_t>(vtable));
-    if (!size || *size < 4) return std::nullopt;
-    return FlatTable(buffer, table, static_cast<std::size_t>(vtable), *size);
-  }
-
-  std::optional<std::size_t> field_position(std::size_t field) const noexcept {
-    const std::size_t entry = 4 + 2 * field;
-    if (entry + 2 > vtable_size_) return std::nullopt;
-    const auto distance = load<std::uint16_t>(buffer_, vtable_ + entry);
-    if (!distance || *distance == 0) return std::nullopt;
-    return table_ + *distance;
-  }
-
-  std::span<const std::byte> buffer_;
-  std::size_t table_;
-  std::size_t vtable_;
-  std::uint16_t vtable_size_;
-};
 
 // Field numbers of Arrow's Message.fbs.
 namespace message {
@@ -99,6 +35,10 @@ FrameResult malformed(const char* problem) noexcept { return {FrameKind::Malform
 }  // namespace
 
 FrameResult read_frame(std::span<const std::byte> bytes) noexcept {
+  return read_frame(bytes, bytes.size());
+}
+
+FrameResult read_frame(std::span<const std::byte> bytes, std::uint64_t available) noexcept {
   std::array<std::uint32_t, 2> header{};
   if (bytes.size() < kFrameHeader) return incomplete("a message's length is cut off");
   std::memcpy(header.data(), bytes.data(), kFrameHeader);
@@ -123,7 +63,7 @@ FrameResult read_frame(std::span<const std::byte> bytes) noexcept {
   if (body_length < 0 || body_length % static_cast<std::int64_t>(kAlignment) != 0) {
     return malformed("a message's body has an impossible length");
   }
-  if (static_cast<std::uint64_t>(body_length) > bytes.size() - frame.body_begin) {
+  if (static_cast<std::uint64_t>(body_length) > available - frame.body_begin) {
     return incomplete("a message's body is cut off");
   }
   frame.body_length = static_cast<std::size_t>(body_length);

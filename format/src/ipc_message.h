@@ -13,6 +13,7 @@ namespace cupel {
 
 inline constexpr std::string_view kArrowMagic = "ARROW1";
 inline constexpr std::size_t kArrowHeaderBytes = 8;  // the magic, padded
+inline constexpr std::size_t kFrameHeader = 8;       // continuation marker and metadata length
 
 enum class MessageType : std::uint8_t { Schema = 1, DictionaryBatch = 2, RecordBatch = 3 };
 
@@ -38,6 +39,10 @@ struct FrameResult {
 /// Reads the frame at the front of `bytes`; a message counts as incomplete until all of it is
 /// there.
 FrameResult read_frame(std::span<const std::byte> bytes) noexcept;
+
+/// The same where only the front of `available` bytes is at hand: at least the message's length and
+/// metadata, or as many bytes as there are.
+FrameResult read_frame(std::span<const std::byte> bytes, std::uint64_t available) noexcept;
 
 /// The place of the eight checksum digits in a message or footer: behind the only "cupel.crc32c="
 /// in `metadata`; nothing when there is none or more than one.

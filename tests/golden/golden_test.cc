@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cupel/store/local_store.h"
 #include "cupel/trial/trial.h"
+#include "cupel/trial/verify_run.h"
 #include "describe_run.h"
 
 namespace cupel {
@@ -38,6 +40,14 @@ class GoldenRun : public testing::TestWithParam<std::string> {};
 TEST_P(GoldenRun, reads_as_it_did_when_it_was_recorded) {
   const fs::path run = fs::path(CUPEL_GOLDEN) / GetParam();
   EXPECT_EQ(describe_run(*create_trial(run.string())), text_of(run.string() + ".expected.txt"));
+}
+
+// Statistics of today's values are, bit for bit, what was saved then.
+TEST_P(GoldenRun, is_undamaged) {
+  const LocalStore store((fs::path(CUPEL_GOLDEN) / GetParam()).string());
+  const VerifyReport report = verify_run(store);
+  EXPECT_TRUE(report.ok()) << report.findings.front().problem;
+  EXPECT_GT(report.values, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Recorded, GoldenRun, testing::ValuesIn(golden_runs()),

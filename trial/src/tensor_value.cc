@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "value_defect.h"
 
 namespace cupel {
 
@@ -16,44 +17,13 @@ T load(const std::byte* bytes, std::int64_t index) noexcept {
   return value;
 }
 
-/// What is wrong with the bytes of a Utf8 value: elements + 1 offsets, then the text; null if
-/// nothing.
-const char* utf8_defect(std::span<const std::byte> bytes, std::int64_t elements) noexcept {
-  const std::size_t slots = bytes.size() / sizeof(std::int64_t);
-  if (static_cast<std::uint64_t>(elements) >= slots)
-    return "the offsets of a text value are cut off";
-  const auto text =
-      static_cast<std::int64_t>(bytes.size() - (static_cast<std::size_t>(elements) + 1) * 8);
-  std::int64_t before = load<std::int64_t>(bytes.data(), 0);
-  if (before != 0) return "the offsets of a text value do not begin with 0";
-  for (std::int64_t i = 1; i <= elements; ++i) {
-    const auto next = load<std::int64_t>(bytes.data(), i);
-    if (next < before) return "the offsets of a text value fall";
-    before = next;
-  }
-  return before == text ? nullptr : "the offsets of a text value do not end with its length";
-}
-
-const char* defect(DType dtype, const Shape& shape, std::span<const std::byte> bytes) noexcept {
-  const std::int64_t elements = shape.elements();
-  if (elements < 0) return "a value's shape is impossible";
-  if (dtype == DType::Utf8) return utf8_defect(bytes, elements);
-  const std::size_t size = element_size(dtype);
-  if (bytes.size() % size != 0 || bytes.size() / size != static_cast<std::uint64_t>(elements))
-    return "a value's length does not fit its type and shape";
-  if (dtype == DType::Bool)
-    for (const std::byte byte : bytes)
-      if (byte > std::byte{1}) return "a bool is neither 0 nor 1";
-  return nullptr;
-}
-
 }  // namespace
 
 TensorValue::TensorValue(DType dtype, const Shape& shape,
                          std::shared_ptr<const AlignedBuffer> bytes, std::string_view file,
                          std::uint64_t offset)
     : dtype_(dtype), elements_(shape.elements()), bytes_(std::move(bytes)) {
-  if (const char* wrong = defect(dtype, shape, bytes_->span()))
+  if (const char* wrong = trial_detail::value_defect(dtype, shape, bytes_->span()))
     throw FormatError(std::string(file), offset, wrong);
   shape_.assign(shape);
 }

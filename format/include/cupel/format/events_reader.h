@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cupel/format/index_reader.h"
+#include "cupel/format/index_writer.h"
+
+namespace cupel {
+
+/// A value as its events file describes it.
+struct EventsEntry {
+  std::int64_t step = 0;
+  std::string_view tensor;
+  std::uint64_t offset = 0;  ///< Of the value's first byte in the file.
+  std::uint64_t length = 0;
+};
+
+/// Walks the structure of one events file: what lies around the values, which it does not read.
+///
+/// Readers of a run do not need it, since index rows tell where values are; it is for whoever
+/// checks that the file says the same. Nothing read is trusted: lengths are checked against the
+/// file's size and against limits before memory is asked for.
+class EventsReader {
+ public:
+  /// Reads the file's bytes from `offset` on; returns how many there were.
+  using Read = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> out)>;
+
+  /// `name` is that of the file's segment: worker and attempt in the file must agree with it.
+  /// `size` is how much of the file is looked at.
+  EventsReader(SegmentName name, std::uint64_t size, Read read);
+  ~EventsReader();
+  EventsReader(EventsReader&&) noexcept;
+  EventsReader& operator=(EventsReader&&) noexcept;
+
+  /// Calls `on_batch` with the values of each whole batch, whose names live as long as the call.
+  /// May be called once. Throws FormatError with the place for damage: what is no message, padding
+  /// that is not zero, a footer that does not list the batches. Torn is also a file whose last
+  /// message was not written to its end.
+  SegmentEnd walk(const std::function<void(std::span<const EventsEntry>)>& on_batch);
+
+  /// Where the last whole message ends.
+  std::uint64_t consumed() const noexcept;
+  /// Why the end is Torn; "" otherwise.
+  const std::string& torn_reason() const noexcept;
+  /// What the file says it is; nothing before its schema was read.
+  const std::optional<SegmentIdentity>& identity() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupel

@@ -1,0 +1,52 @@
+#include "schema_identity.h"
+
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "cupel/core/error.h"
+#include "format_version.h"
+
+namespace cupel {
+namespace {
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& key,
+                                const SegmentName& name) {
+  const auto fail = [&](const std::string& what) { throw FormatError(key, 0, what); };
+  const auto metadata = schema.metadata();
+  const auto text = [&](const char* field) {
+    const int at = metadata ? metadata->FindKey(field) : -1;
+    if (at < 0) fail(std::string("the schema's metadata lack ") + field);
+    return metadata->value(at);
+  };
+  if (const auto problem = format_version_problem(text("cupel.format"))) fail(*problem);
+  SegmentIdentity found;
+  found.run = text("cupel.run");
+  found.worker = text("cupel.worker");
+  const auto attempt = parse_number<std::int32_t>(text("cupel.attempt"));
+  const auto segment = parse_number<std::int64_t>(text("cupel.segment"));
+  if (!attempt || !segment || *segment < 0)
+    fail("the schema's metadata name no attempt or segment");
+  found.attempt = *attempt;
+  found.segment = *segment;
+  if (found.worker != name.worker)
+    fail("the file says worker " + found.worker + ", its name says otherwise");
+  if (found.attempt != name.attempt)
+    fail("the file says attempt " + std::to_string(found.attempt) + ", its name says otherwise");
+  return found;
+}
+
+}  // namespace cupel

@@ -1,0 +1,301 @@
+// The index is read first, and each of its batches says where values are; these are read in the
+// order in which they lie in the events file. Then the events file's structure is walked and
+// compared with what the index said. In this order a run may grow meanwhile: what the index points
+// to was in the events file before.
+
+#include "segment_check.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "cupel/core/crc32c.h"
+#include "cupel/format/events_reader.h"
+#include "cupel/stats/statistics.h"
+#include "index_walk.h"
+
+namespace cupel::trial_detail {
+
+namespace {
+
+// How often a file may be replaced under one check.
+constexpr int kMaxRepeats = 8;
+
+constexpr std::uint64_t kWindow = std::uint64_t{4} << 20U;
+// Longer values are read in pieces, and not all of them is checked.
+constexpr std::uint64_t kLongValue = std::uint64_t{256} << 20U;
+static_assert(kWindow % (8 * StatisticsAccumulator::kBlockElements) == 0);
+
+}  // namespace
+
+SegmentCheck::SegmentCheck(const Store& store, SegmentName name, SealDemand demand,
+                           std::stop_token stop, std::function<void(std::uint64_t)> read_bytes)
+    : store_(store),
+      name_(std::move(name)),
+      index_key_(name_.index_key()),
+      events_key_(name_.events_key()),
+      demand_(demand),
+      stop_(std::move(stop)),
+      read_bytes_(std::move(read_bytes)) {}
+
+void SegmentCheck::begin_again() {
+  findings = {};
+  identity.reset();
+  steps.clear();
+  last_step = -1;
+  rows = values = value_bytes = 0;
+  has_events = sealed_ = index_is_whole_ = false;
+  stored_.clear();
+  events_size_ = 0;
+  window_ = {};
+}
+
+void SegmentCheck::run() {
+  for (int repeat = 0; !stop_.stop_requested(); ++repeat) {
+    begin_again();
+    const std::optional<ObjectInfo> info = store_.stat(index_key_);
+    if (!info) return findings.damage(index_key_, 0, "the index file was there and is gone");
+    try {
+      check_index(*info);
+      if (!stop_.stop_requested()) check_events();
+    } catch (const StoreError& error) {
+      findings.damage(error.key, 0, std::string("it could not be read: ") + error.what());
+    }
+    const std::optional<ObjectInfo> now = store_.stat(index_key_);
+    if ((now && now->identity == info->identity) || repeat >= kMaxRepeats) return;
+  }
+}
+
+void SegmentCheck::check_index(const ObjectInfo& info) {
+  IndexReader reader(index_key_);
+  try {
+    const WalkEnd read = IndexWalker(store_).walk(index_key_, reader, info.size,
+                                                  [&](const IndexBatch& batch) { take(batch); });
+    if (read.came_short) findings.damage(index_key_, info.size, "the file has become shorter");
+    sealed_ = read.end == SegmentEnd::Sealed;
+    check_end(read.end, reader);
+    index_is_whole_ = true;
+  } catch (const FormatError& error) {
+    findings.add(Findings::Severity::Damage, error);
+  }
+  identity = reader.identity();
+  read_bytes_(info.size);
+}
+
+void SegmentCheck::check_end(SegmentEnd end, const IndexReader& reader) {
+  if (end == SegmentEnd::Sealed) return;
+  const bool torn = end == SegmentEnd::Torn;
+  if (demand_ == SealDemand::Sealed) {
+    findings.damage(
+        index_key_, reader.consumed(),
+        torn ? reader.torn_reason() : "the segment is not sealed, though nothing more can come");
+    return;
+  }
+  const char* why = demand_ == SealDemand::EarlierTry
+                        ? "its writer was interrupted, and began another attempt"
+                        : "the run has not ended";
+  findings.remark(
+      index_key_, reader.consumed(),
+      (torn ? reader.torn_reason() + ": not there yet, " : std::string("not sealed: ")) + why);
+}
+
+void SegmentCheck::take(const IndexBatch& batch) {
+  std::vector<RowClaims> in_events;
+  for (std::size_t row = 0; row < batch.rows; ++row) {
+    last_step = batch.step[row];
+    const bool of_hook = is_reserved_tensor(batch.tensor(row));
+    if (!of_hook) {
+      ++rows;
+      if (steps.empty() || steps.back() != last_step) steps.push_back(last_step);
+    }
+    if (batch.inline_begin.has(row)) {
+      if (!of_hook) ++values;
+      const RowClaims claims(batch, row);
+      const auto begin = static_cast<std::size_t>(batch.inline_begin[row]);
+      const auto end = static_cast<std::size_t>(batch.inline_end[row]);
+      const std::span<const std::byte> bytes(batch.inline_bytes + begin, end - begin);
+      if (std::string defect = claims_defect(claims, bytes); !defect.empty())
+        findings.damage(index_key_, batch.message_offset, std::move(defect));
+    } else if (batch.offset.has(row)) {
+      in_events.emplace_back(batch, row);
+      if (!of_hook) ++values;
+    }
+  }
+  std::sort(in_events.begin(), in_events.end(),
+            [](const RowClaims& a, const RowClaims& b) { return a.offset < b.offset; });
+  for (RowClaims& claims : in_events) {
+    if (stop_.stop_requested()) return;
+    value_bytes += claims.length;
+    check_value(claims);
+    stored_.push_back({claims.offset, claims.length, claims.step, std::move(claims.tensor)});
+  }
+}
+
+void SegmentCheck::check_value(const RowClaims& claims) {
+  const auto inside = [&] {
+    return claims.offset <= events_size_ && claims.length <= events_size_ - claims.offset;
+  };
+  if (!inside()) {
+    const std::optional<ObjectInfo> info = store_.stat(events_key_);
+    has_events = info.has_value();
+    if (!info) return;  // told once, for all of its values
+    events_size_ = info->size;
+  }
+  if (!inside()) {
+    findings.damage(events_key_, claims.offset,
+                    claims.subject() + " lies behind the end of the file");
+    return;
+  }
+  if (claims.length > kLongValue) return check_long_value(claims);
+  const auto bytes = fetch(claims);
+  if (!bytes) {
+    findings.damage(events_key_, claims.offset, claims.subject() + " is cut off");
+  } else if (crc32c(*bytes) != claims.crc32c) {
+    findings.damage(events_key_, claims.offset, claims.subject() + " does not have its checksum");
+  } else if (std::string defect = claims_defect(claims, *bytes); !defect.empty()) {
+    findings.damage(events_key_, claims.offset, std::move(defect));
+  }
+}
+
+/// The bytes of a value; nothing when the file ends before them.
+std::optional<std::span<const std::byte>> SegmentCheck::fetch(const RowClaims& claims) {
+  const bool in_window = claims.offset >= window_begin_ &&
+                         claims.offset - window_begin_ <= window_.size() &&
+                         claims.length <= window_.size() - (claims.offset - window_begin_);
+  if (!in_window) {
+    const std::uint64_t wanted =
+        std::max(claims.length, std::min(kWindow, events_size_ - claims.offset));
+    if (window_.size() < wanted || window_.size() > kWindow)
+      window_ = AlignedBuffer(static_cast<std::size_t>(wanted));
+    window_.resize(static_cast<std::size_t>(wanted));
+    window_begin_ = claims.offset;
+    const std::size_t got =
+        wanted == 0 ? 0 : store_.get_range(events_key_, claims.offset, window_.span());
+    window_.resize(got);
+    if (got < claims.length) return std::nullopt;
+  }
+  read_bytes_(claims.length);
+  return window_.span().subspan(static_cast<std::size_t>(claims.offset - window_begin_),
+                                static_cast<std::size_t>(claims.length));
+}
+
+void SegmentCheck::check_long_value(const RowClaims& claims) {
+  const bool counted = claims.counts && is_floating(claims.dtype);
+  StatisticsAccumulator accumulator(counted ? claims.dtype : DType::U8);
+  AlignedBuffer buffer(static_cast<std::size_t>(kWindow));
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < claims.length && !stop_.stop_requested();) {
+    const auto piece = buffer.span().first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, claims.length - at)));
+    if (store_.get_range(events_key_, claims.offset + at, piece) != piece.size()) {
+      findings.damage(events_key_, claims.offset, claims.subject() + " is cut off");
+      return;
+    }
+    crc = crc32c(piece, crc);
+    if (counted) accumulator.add(piece.data(), piece.size() / element_size(claims.dtype));
+    at += piece.size();
+    read_bytes_(piece.size());
+  }
+  if (stop_.stop_requested()) return;
+  const std::size_t element = element_size(claims.dtype);
+  if (crc != claims.crc32c) {
+    findings.damage(events_key_, claims.offset, claims.subject() + " does not have its checksum");
+  } else if (element != 0 &&
+             (claims.length % element != 0 ||
+              claims.length / element != static_cast<std::uint64_t>(claims.shape.elements()))) {
+    findings.damage(events_key_, claims.offset,
+                    claims.subject() + ": a value's length does not fit its type and shape");
+  } else if (counted) {
+    std::string defect = counts_defect(claims, accumulator.finish().counts);
+    if (!defect.empty()) findings.damage(events_key_, claims.offset, std::move(defect));
+  }
+}
+
+void SegmentCheck::check_events() {
+  const std::optional<ObjectInfo> info = store_.stat(events_key_);
+  has_events = info.has_value();
+  if (!info) {
+    if (!stored_.empty())
+      findings.damage(events_key_, 0,
+                      "the file is missing, and the index has " + std::to_string(stored_.size()) +
+                          " values in it");
+    return;
+  }
+  std::sort(stored_.begin(), stored_.end(),
+            [](const Stored& a, const Stored& b) { return a.offset < b.offset; });
+  std::uint64_t needed = 0;
+  for (const Stored& value : stored_) needed = std::max(needed, value.offset + value.length);
+  try {
+    walk_events(info->size, needed);
+  } catch (const FormatError& error) {
+    // Nobody reads what lies behind the last committed value of a segment that was left open.
+    const bool behind_all = index_is_whole_ && !sealed_ && error.offset >= needed;
+    findings.add(behind_all ? Findings::Severity::Remark : Findings::Severity::Damage, error);
+  }
+}
+
+/// Compares what the events file says with what the index said.
+void SegmentCheck::walk_events(std::uint64_t size, std::uint64_t needed) {
+  EventsReader reader(name_, size, [&](std::uint64_t offset, std::span<std::byte> out) {
+    return store_.get_range(events_key_, offset, out);
+  });
+  std::uint64_t unlisted = 0, unlisted_at = 0;
+  std::set<std::pair<std::int64_t, std::string_view>> listed;
+  const auto note_unlisted = [&](const EventsEntry& entry) {
+    if (listed.empty())
+      for (const Stored& value : stored_) listed.emplace(value.step, value.tensor);
+    // A later save of the name in the step took its place.
+    if (listed.contains({entry.step, entry.tensor})) return;
+    if (unlisted++ == 0) unlisted_at = entry.offset;
+  };
+  const SegmentEnd end = reader.walk([&](std::span<const EventsEntry> batch) {
+    for (const EventsEntry& entry : batch) {
+      auto at = std::lower_bound(
+          stored_.begin(), stored_.end(), entry.offset,
+          [](const Stored& value, std::uint64_t offset) { return value.offset < offset; });
+      bool found = false;
+      for (; at != stored_.end() && at->offset == entry.offset && !found; ++at) {
+        found = !at->described &&
+                std::tie(at->length, at->step) == std::tie(entry.length, entry.step) &&
+                at->tensor == entry.tensor;
+        at->described = at->described || found;
+      }
+      if (!found) note_unlisted(entry);
+    }
+  });
+  if (identity && reader.identity() &&
+      (reader.identity()->run != identity->run || reader.identity()->segment != identity->segment))
+    findings.damage(events_key_, 0,
+                    "the file is of run " + reader.identity()->run + ", segment " +
+                        std::to_string(reader.identity()->segment) + ", its index of run " +
+                        identity->run + ", segment " + std::to_string(identity->segment));
+  for (const Stored& value : stored_)
+    if (!value.described && value.offset < reader.consumed())
+      findings.damage(events_key_, value.offset,
+                      "the index has the value of " + value.tensor + " at step " +
+                          std::to_string(value.step) + " here, the file does not");
+  if (unlisted > 0 && index_is_whole_)
+    findings.remark(events_key_, unlisted_at,
+                    std::to_string(unlisted) +
+                        (unlisted == 1 ? " value that no step has" : " values that no step has") +
+                        (sealed_ ? "" : ", or not yet"));
+  if (end != SegmentEnd::Sealed)
+    check_unsealed_events(end, reader.consumed(), needed, reader.torn_reason());
+}
+
+void SegmentCheck::check_unsealed_events(SegmentEnd end, std::uint64_t consumed,
+                                         std::uint64_t needed, const std::string& torn_reason) {
+  const bool torn = end == SegmentEnd::Torn;
+  if (sealed_) {
+    findings.damage(events_key_, consumed,
+                    torn ? torn_reason : "the file is not sealed, though its index is");
+  } else if (torn && consumed < needed) {
+    findings.damage(events_key_, consumed, torn_reason);
+  } else if (torn) {
+    findings.remark(events_key_, consumed, torn_reason + ": not there yet");
+  }
+}
+
+}  // namespace cupel::trial_detail

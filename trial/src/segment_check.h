@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cupel/core/aligned_buffer.h"
+#include "cupel/format/index_reader.h"
+#include "cupel/store/store.h"
+#include "findings.h"
+#include "value_check.h"
+
+namespace cupel::trial_detail {
+
+/// What must be true of a segment because of what else is in the run.
+enum class SealDemand {
+  None,        ///< The worker's last segment, in a run that goes on.
+  EarlierTry,  ///< The last of an attempt that another followed: its process was killed.
+  Sealed,
+};
+
+/// Checks one segment: its index file, every value that the index points to, and whether the events
+/// file says the same about them.
+class SegmentCheck {
+ public:
+  /// `read_bytes` is told of bytes that have been read.
+  SegmentCheck(const Store& store, SegmentName name, SealDemand demand, std::stop_token stop,
+               std::function<void(std::uint64_t)> read_bytes);
+
+  /// Checks the files as they are now; again when they are replaced meanwhile.
+  void run();
+
+  // What was found, and of how much.
+  Findings findings;
+  std::optional<SegmentIdentity> identity;
+  std::vector<std::int64_t> steps;
+  std::int64_t last_step = -1;  ///< Also one that only the hook's own tensors were saved at.
+  std::uint64_t rows = 0, values = 0, value_bytes = 0;
+  bool has_events = false;
+
+ private:
+  void begin_again();
+  void check_index(const ObjectInfo& info);
+  void check_end(SegmentEnd end, const IndexReader& reader);
+  void take(const IndexBatch& batch);
+  void check_value(const RowClaims& claims);
+  void check_long_value(const RowClaims& claims);
+  std::optional<std::span<const std::byte>> fetch(const RowClaims& claims);
+  void check_events();
+  void walk_events(std::uint64_t size, std::uint64_t needed);
+  void check_unsealed_events(SegmentEnd end, std::uint64_t consumed, std::uint64_t needed,
+                             const std::string& torn_reason);
+
+  struct Stored {
+    std::uint64_t offset, length;
+    std::int64_t step;
+    std::string tensor;
+    bool described = false;  // by the events file
+  };
+
+  const Store& store_;
+  const SegmentName name_;
+  const std::string index_key_, events_key_;
+  const SealDemand demand_;
+  const std::stop_token stop_;
+  const std::function<void(std::uint64_t)> read_bytes_;
+
+  bool sealed_ = false;
+  bool index_is_whole_ = false;  // as far as it goes
+  std::vector<Stored> stored_;
+  std::uint64_t events_size_ = 0;
+  AlignedBuffer window_;  // a piece of the events file
+  std::uint64_t window_begin_ = 0;
+};
+
+}  // namespace cupel::trial_detail

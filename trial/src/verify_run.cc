@@ -1,0 +1,266 @@
+// The run as a whole: which files there are, and whether they belong together. What is inside a
+// segment is SegmentCheck's.
+
+#include "cupel/trial/verify_run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "cupel/format/collections_file.h"
+#include "cupel/format/layout.h"
+#include "findings.h"
+#include "run_listing.h"
+#include "segment_check.h"
+
+namespace cupel {
+
+namespace {
+
+using trial_detail::Findings;
+using trial_detail::RunListing;
+using trial_detail::SealDemand;
+using trial_detail::SegmentCheck;
+
+constexpr const char* kForeign = "not a file of a run";
+constexpr std::string_view kAllCollections = "collections/";
+
+/// The segment whose events file has this key.
+std::optional<SegmentName> parse_events_key(std::string_view key) {
+  if (!key.starts_with(kEventsPrefix)) return std::nullopt;
+  key.remove_prefix(kEventsPrefix.size());
+  return SegmentName::parse_index_key(std::string(kIndexPrefix) + std::string(key));
+}
+
+class RunCheck {
+ public:
+  RunCheck(const Store& store, const VerifyOptions& options) : store_(store), options_(options) {}
+
+  VerifyReport run();
+
+ private:
+  void read_collections();
+  void check_worker(const std::string& worker, const std::vector<RunListing::Segment>& segments);
+  void check_segment(const RunListing::Segment& segment, SealDemand demand,
+                     const CollectionsFile* said);
+  void check_number(const SegmentName& name, const std::optional<SegmentIdentity>& identity);
+  void check_events_without_index();
+  void check_markers();
+  void read_bytes(std::uint64_t bytes);
+
+  const Store& store_;
+  const VerifyOptions& options_;
+  VerifyReport report_;
+  Findings findings_;
+  std::vector<ObjectInfo> ended_workers_, events_;
+  RunListing listing_;
+  std::map<std::string, CollectionsFile> collections_;
+  std::set<std::string> damaged_collections_;  // workers
+  std::vector<std::int64_t> steps_;
+  std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
+
+  // Of the attempt that is being checked.
+  std::int64_t next_segment_ = 0;
+  std::int64_t last_step_ = -1;
+};
+
+VerifyReport RunCheck::run() {
+  // What was there before anything else was looked at does not lack what came before it.
+  report_.ended = store_.stat(kEndMarker).has_value();
+  ended_workers_ = store_.list(kEndedPrefix);
+  events_ = store_.list(kEventsPrefix);
+  listing_ = RunListing::read(store_);
+  for (const ObjectInfo& info : events_) total_bytes_ += info.size;
+  for (const auto& [worker, segments] : listing_.workers)
+    for (const RunListing::Segment& segment : segments) total_bytes_ += segment.size;
+  read_collections();
+
+  for (const std::string& key : listing_.foreign) findings_.remark(key, 0, kForeign);
+  for (const auto& [worker, segments] : listing_.workers) check_worker(worker, segments);
+  report_.stopped = options_.stop.stop_requested();
+  if (!report_.stopped) {
+    check_events_without_index();
+    check_markers();
+  }
+  std::sort(steps_.begin(), steps_.end());
+  report_.steps = static_cast<std::uint64_t>(
+      std::distance(steps_.begin(), std::unique(steps_.begin(), steps_.end())));
+  report_.findings = findings_.in_order();
+  return std::move(report_);
+}
+
+void RunCheck::read_collections() {
+  for (const ObjectInfo& info : store_.list(kAllCollections)) {
+    const std::optional<std::string> worker = parse_collections_key(info.key);
+    if (!worker) {
+      findings_.remark(info.key, 0, kForeign);
+      continue;
+    }
+    ++report_.collections_files;
+    try {
+      const auto bytes = store_.get(info.key);
+      if (!bytes) continue;  // removed since it was listed
+      CollectionsFile file = decode_collections_file(info.key, *bytes);
+      if (file.worker != *worker)
+        findings_.damage(info.key, 0,
+                         "the file says worker " + file.worker + ", its name says otherwise");
+      collections_.emplace(*worker, std::move(file));
+      continue;
+    } catch (const FormatError& error) {
+      findings_.add(Findings::Severity::Damage, error);
+    } catch (const StoreError& error) {
+      findings_.damage(info.key, 0, std::string("it could not be read: ") + error.what());
+    }
+    damaged_collections_.insert(*worker);
+  }
+  if (report_.collections_files == 0 && listing_.workers.empty() && events_.empty())
+    throw MissingCollectionFiles(store_.location());
+}
+
+void RunCheck::check_worker(const std::string& worker,
+                            const std::vector<RunListing::Segment>& segments) {
+  const auto found = collections_.find(worker);
+  const CollectionsFile* said = found == collections_.end() ? nullptr : &found->second;
+  if (said == nullptr && !damaged_collections_.contains(worker))
+    findings_.damage(collections_key(worker), 0,
+                     "the file is missing, though the worker has segments");
+  for (std::size_t i = 0; i < segments.size() && !options_.stop.stop_requested(); ++i) {
+    const SegmentName& name = segments[i].name;
+    if (i == 0 || segments[i - 1].name.attempt != name.attempt) {
+      next_segment_ = 0;
+      last_step_ = -1;
+    }
+    const bool is_last = i + 1 == segments.size();
+    const bool last_of_attempt = is_last || segments[i + 1].name.attempt != name.attempt;
+    const SealDemand demand = !last_of_attempt || (is_last && report_.ended) ? SealDemand::Sealed
+                              : is_last                                      ? SealDemand::None
+                                        : SealDemand::EarlierTry;
+    check_segment(segments[i], demand, said);
+  }
+}
+
+void RunCheck::check_segment(const RunListing::Segment& segment, SealDemand demand,
+                             const CollectionsFile* said) {
+  const SegmentName& name = segment.name;
+  const std::uint64_t before = done_bytes_;
+  SegmentCheck check(store_, name, demand, options_.stop,
+                     [this](std::uint64_t bytes) { read_bytes(bytes); });
+  check.run();
+  ++report_.index_files;
+  if (check.has_events) ++report_.events_files;
+  report_.rows += check.rows;
+  report_.values += check.values;
+  report_.value_bytes += check.value_bytes;
+  steps_.insert(steps_.end(), check.steps.begin(), check.steps.end());
+  findings_.add(check.findings);
+
+  check_number(name, check.identity);
+  if (check.last_step >= 0 && name.first_step <= last_step_)
+    findings_.damage(name.index_key(), 0,
+                     "the segment begins before the end of the one before it, which is step " +
+                         std::to_string(last_step_));
+  last_step_ = std::max(last_step_, check.last_step);
+  if (said != nullptr && name.attempt > said->attempt)
+    findings_.damage(
+        name.index_key(), 0,
+        "the worker's collections file knows attempts up to " + std::to_string(said->attempt));
+  if (said != nullptr && check.identity && check.identity->run != said->run) {
+    const std::string problem = "the file is of run " + check.identity->run +
+                                ", the worker's collections file of run " + said->run;
+    // Workers that begin together may agree on a name of the run only when they begin again.
+    if (name.attempt == said->attempt) {
+      findings_.damage(name.index_key(), 0, problem);
+    } else {
+      findings_.remark(name.index_key(), 0, problem);
+    }
+  }
+
+  const auto events = std::lower_bound(
+      events_.begin(), events_.end(), name.events_key(),
+      [](const ObjectInfo& info, const std::string& key) { return info.key < key; });
+  done_bytes_ = before + segment.size;
+  if (events != events_.end() && events->key == name.events_key()) done_bytes_ += events->size;
+  read_bytes(0);
+}
+
+void RunCheck::check_number(const SegmentName& name,
+                            const std::optional<SegmentIdentity>& identity) {
+  const std::int64_t expected = next_segment_++;
+  if (!identity) return;
+  next_segment_ = identity->segment + 1;
+  if (identity->segment == expected) return;
+  const std::string numbers = "the segment has number " + std::to_string(identity->segment) +
+                              ", and " + std::to_string(expected) + " was to come";
+  findings_.damage(
+      name.index_key(), 0,
+      identity->segment > expected ? numbers + ": segments are missing before it" : numbers);
+}
+
+void RunCheck::check_events_without_index() {
+  for (const ObjectInfo& info : events_) {
+    const std::optional<SegmentName> name = parse_events_key(info.key);
+    if (!name) {
+      findings_.remark(info.key, 0, kForeign);
+      continue;
+    }
+    const auto worker = listing_.workers.find(name->worker);
+    const bool known = worker != listing_.workers.end();
+    if (known && std::any_of(worker->second.begin(), worker->second.end(),
+                             [&](const auto& segment) { return segment.name == *name; }))
+      continue;
+    ++report_.events_files;
+    // A writer that comes to its end leaves no values behind its last index file.
+    const bool lacks_index = report_.ended && (!known || worker->second.back().name < *name);
+    if (lacks_index) {
+      findings_.damage(info.key, 0, "the index file of these values is missing");
+    } else {
+      findings_.remark(info.key, 0, "values without an index file: their step was not committed");
+    }
+  }
+}
+
+void RunCheck::check_markers() {
+  std::size_t ended = 0;
+  for (const ObjectInfo& info : ended_workers_) {
+    const std::string worker = info.key.substr(kEndedPrefix.size());
+    const bool known = collections_.contains(worker) || damaged_collections_.contains(worker);
+    ended += known ? 1U : 0U;
+    if (!known) findings_.remark(info.key, 0, "there is no such worker");
+  }
+  const std::int64_t num_workers = trial_detail::num_workers_of(collections_);
+  const auto demand_all = [&](std::size_t there, const char* what) {
+    if (static_cast<std::int64_t>(there) < num_workers)
+      findings_.damage(std::string(kEndMarker), 0,
+                       "the run has ended, and of its " + std::to_string(num_workers) +
+                           " workers only " + std::to_string(there) + what);
+  };
+  if (report_.ended) {
+    demand_all(report_.collections_files, " left collections files");
+    if (num_workers > 1) demand_all(ended, " left markers of their end");
+  }
+}
+
+void RunCheck::read_bytes(std::uint64_t bytes) {
+  done_bytes_ += bytes;
+  if (options_.progress) options_.progress(std::min(done_bytes_, total_bytes_), total_bytes_);
+}
+
+}  // namespace
+
+std::size_t VerifyReport::damages() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [](const VerifyFinding& finding) {
+        return finding.severity == VerifyFinding::Severity::Damage;
+      }));
+}
+
+VerifyReport verify_run(const Store& store, const VerifyOptions& options) {
+  return RunCheck(store, options).run();
+}
+
+}  // namespace cupel
