@@ -19,6 +19,7 @@ int run_info(const InfoOptions& options, std::ostream& out);
 
 struct StepsOptions {
   std::string trial;
+  std::string tensor;  // empty: steps of any
   std::string mode = "GLOBAL";
   bool json = false;
 };
@@ -30,6 +31,7 @@ struct TensorsOptions {
   std::optional<std::int64_t> step;
   std::string collection;
   std::string regex;
+  bool in_full = false;  // a table of what was saved of each
   bool json = false;
 };
 int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err);
@@ -37,11 +39,18 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
 struct ShowOptions {
   std::string trial;
   std::string tensor;
-  std::optional<std::int64_t> step;
+  std::optional<std::int64_t> step;  // excludes the range
+  std::optional<std::int64_t> start_step;
+  std::optional<std::int64_t> end_step;  // exclusive
+  std::optional<std::int64_t> last;      // so many saved steps at the end of the range
   std::string mode = "GLOBAL";
-  std::string worker;     // empty: the first by name
-  std::string reduction;  // empty: the value, or what reductions were saved
-  std::string npy;        // a file to write the value to
+  std::string worker;                   // empty: the first by name
+  std::vector<std::string> reductions;  // empty: the value, or what reductions were saved
+  std::string npy;                      // a file to write the values to
+  bool plot = false;
+  bool log = false;
+  bool histogram = false;
+  std::int64_t width = 80;  // columns that people's output may take
   bool json = false;
 };
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);
@@ -79,5 +88,18 @@ struct RulesOptions {
   bool json = false;
 };
 int run_rules(const RulesOptions& options, std::ostream& out);
+
+struct VerifyCommandOptions {
+  std::string trial;
+  bool json = false;
+};
+int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostream& err);
+
+struct CopyCommandOptions {
+  std::string source;
+  std::string destination;
+  bool json = false;
+};
+int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace cupel

@@ -1,10 +1,15 @@
 #include <algorithm>
+#include <exception>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "bytes_text.h"
 #include "commands.h"
+#include "cupel/core/error.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
@@ -61,7 +66,36 @@ std::vector<CollectionInfo> saved_collections(const Trial& trial) {
   return infos;
 }
 
-void print_json(const Trial& trial, std::ostream& out) {
+// What hooks said, and the first that cannot be read.
+struct ReadNotes {
+  std::vector<Note> notes;
+  std::exception_ptr damage;
+};
+
+// Where a note is damaged, those before and behind it are read all the same: the steps are halved
+// until only its own is left.
+void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, ReadNotes& read) {
+  try {
+    const std::vector<Note> notes = trial.notes({begin, end});
+    read.notes.insert(read.notes.end(), notes.begin(), notes.end());
+  } catch (const FormatError&) {
+    if (end - begin > 1) {
+      const std::int64_t middle = begin + (end - begin) / 2;
+      read_notes(trial, begin, middle, read);
+      read_notes(trial, middle, end, read);
+    } else if (read.damage == nullptr) {
+      read.damage = std::current_exception();
+    }
+  }
+}
+
+ReadNotes notes_of(const Trial& trial) {
+  ReadNotes read;
+  read_notes(trial, 0, std::numeric_limits<std::int64_t>::max(), read);
+  return read;
+}
+
+void print_json(const Trial& trial, const std::vector<Note>& all_notes, std::ostream& out) {
   const RunStatus status = status_of(trial);
   const TrialTotals totals = trial.totals();
   Json modes = Json::object();
@@ -71,7 +105,7 @@ void print_json(const Trial& trial, std::ostream& out) {
   for (const CollectionInfo& info : saved_collections(trial))
     collections.push_back({{"name", info.name}, {"tensors", info.tensors}});
   Json notes = Json::array();
-  for (const Note& note : trial.notes()) {
+  for (const Note& note : all_notes) {
     notes.push_back({{"step", note.step},
                      {"worker", note.worker},
                      {"note", Json::parse(note_json(note.text))},
@@ -97,7 +131,29 @@ void print_json(const Trial& trial, std::ostream& out) {
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void print_text(const Trial& trial, std::ostream& out) {
+// How far each worker of a run that goes on has come. Looks at the newest steps only.
+void add_progress(const Trial& trial, Table& facts) {
+  constexpr std::size_t kMostSteps = 1000;
+  const std::vector<std::int64_t> steps = trial.steps(Mode::Global, true);
+  std::map<std::string, std::string> newest;
+  for (const std::string& worker : trial.workers())
+    newest[worker] = steps.size() <= kMostSteps
+                         ? "no step yet"
+                         : "before step " + std::to_string(steps[steps.size() - kMostSteps]);
+  std::vector<std::string> behind = trial.workers();
+  for (std::size_t i = 0; i < std::min(steps.size(), kMostSteps) && !behind.empty(); ++i) {
+    const std::int64_t step = steps[steps.size() - 1 - i];
+    const std::vector<std::string> missing = trial.missing_workers(step);
+    std::erase_if(behind, [&](const std::string& worker) {
+      const bool has_it = std::find(missing.begin(), missing.end(), worker) == missing.end();
+      if (has_it) newest[worker] = "step " + std::to_string(step);
+      return has_it;
+    });
+  }
+  for (const std::string& worker : trial.workers()) facts.add({"  " + worker, newest[worker]});
+}
+
+void print_text(const Trial& trial, const std::vector<Note>& notes, std::ostream& out) {
   const TrialTotals totals = trial.totals();
   Table facts({"run", trial.location()});
   facts.add({"status", to_text(status_of(trial))});
@@ -107,6 +163,7 @@ void print_text(const Trial& trial, std::ostream& out) {
   if (static_cast<std::int64_t>(trial.workers().size()) < trial.num_workers())
     workers += " (of " + std::to_string(trial.num_workers()) + ")";
   facts.add({"workers", workers});
+  if (trial.num_workers() > 1 && !trial.ended()) add_progress(trial, facts);
   facts.add({"steps", range_text(trial.steps())});
   for (const Mode mode : trial.modes())
     facts.add({"  " + std::string(to_string(mode)), range_text(trial.steps(mode))});
@@ -132,7 +189,6 @@ void print_text(const Trial& trial, std::ostream& out) {
   collections.print(out);
   if (empty > 0) out << "and " << empty << " more without a saved tensor\n";
 
-  const std::vector<Note> notes = trial.notes();
   if (!notes.empty()) out << "\nnotes of the hook\n";
   for (const Note& note : notes)
     out << "step " << note.step << "  " << printable(note.worker) << "  "
@@ -144,11 +200,13 @@ void print_text(const Trial& trial, std::ostream& out) {
 int run_info(const InfoOptions& options, std::ostream& out) {
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
+  const ReadNotes read = notes_of(*trial);
   if (options.json) {
-    print_json(*trial, out);
+    print_json(*trial, read.notes, out);
   } else {
-    print_text(*trial, out);
+    print_text(*trial, read.notes, out);
   }
+  if (read.damage != nullptr) std::rethrow_exception(read.damage);
   tell_damage(*trial);
   return kExitFine;
 }

@@ -1,16 +1,23 @@
 #include "npy_file.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <span>
-#include <vector>
+#include <system_error>
+#include <utility>
 
 #include "cupel/core/error.h"
 
 namespace cupel {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string descriptor(DType dtype) {
   switch (dtype) {
@@ -47,13 +54,13 @@ std::string descriptor(DType dtype) {
 
 // Magic, version, the header's length and the header, padded so that the data begin at a multiple
 // of 64.
-std::string preamble(const TensorValue& value) {
+std::string preamble(DType dtype, const std::vector<std::int64_t>& extents) {
   std::string shape;
-  for (const std::int64_t extent : value.shape().extents()) shape += std::to_string(extent) + ", ";
-  if (value.shape().rank() > 1) shape.erase(shape.size() - 2);
-  if (value.shape().rank() == 1) shape.pop_back();
-  std::string header = "{'descr': '" + descriptor(value.dtype()) +
-                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  for (const std::int64_t extent : extents) shape += std::to_string(extent) + ", ";
+  if (extents.size() > 1) shape.erase(shape.size() - 2);
+  if (extents.size() == 1) shape.pop_back();
+  std::string header =
+      "{'descr': '" + descriptor(dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   constexpr std::size_t kBefore = 10;
   constexpr std::size_t kAlignment = 64;
   const std::size_t unpadded = kBefore + header.size() + 1;
@@ -65,25 +72,69 @@ std::string preamble(const TensorValue& value) {
   return bytes + header;
 }
 
+void write(std::ostream& stream, std::span<const std::byte> bytes) {
+  stream.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+}
+
 }  // namespace
 
-void write_npy(const std::string& file, const TensorValue& value) {
-  const std::string head = preamble(value);
-  std::vector<float> widened;
-  std::span<const std::byte> data = value.bytes();
-  if (value.dtype() == DType::BF16) {
-    for (const BFloat16 element : value.as<BFloat16>())
-      widened.push_back(static_cast<float>(element));
-    data = std::as_bytes(std::span(widened));
-  }
+NpyFile::NpyFile(std::string file, DType dtype, const std::vector<std::int64_t>& shape)
+    : file_(std::move(file)), target_(file_), path_(file_) {
+  const std::string head = preamble(dtype, shape);
+  std::error_code none;
+  if (fs::is_symlink(file_, none) && fs::exists(file_, none))
+    target_ = fs::canonical(file_, none).string();
+  const bool replaceable = !fs::exists(target_, none) || fs::is_regular_file(target_, none);
+  path_ = replaceable ? target_ + ".partial-" + std::to_string(::getpid()) : target_;
   errno = 0;
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream.write(head.data(), static_cast<std::streamsize>(head.size()));
-  stream.write(reinterpret_cast<const char*>(data.data()),
-               static_cast<std::streamsize>(data.size()));
-  stream.close();
-  if (!stream)
-    throw Error("cannot write " + file + (errno == 0 ? "" : std::string(": ") + strerror(errno)));
+  stream_.open(path_, std::ios::binary | std::ios::trunc);
+  write(stream_, std::as_bytes(std::span(head)));
+  if (!stream_) fail();
+}
+
+NpyFile::~NpyFile() {
+  std::error_code none;
+  if (path_ != target_) fs::remove(path_, none);
+}
+
+void NpyFile::append(const TensorValue& value) {
+  errno = 0;
+  if (value.dtype() != DType::BF16) {
+    write(stream_, value.bytes());
+  } else {
+    constexpr std::size_t kPiece = 65536;
+    std::vector<float> widened;
+    for (std::span<const BFloat16> rest = value.as<BFloat16>(); !rest.empty();
+         rest = rest.subspan(widened.size())) {
+      const auto piece = rest.first(std::min(kPiece, rest.size()));
+      widened.resize(piece.size());
+      std::transform(piece.begin(), piece.end(), widened.begin(),
+                     [](BFloat16 element) { return static_cast<float>(element); });
+      write(stream_, std::as_bytes(std::span(widened)));
+    }
+  }
+  if (!stream_) fail();
+}
+
+void NpyFile::commit() {
+  errno = 0;
+  stream_.close();
+  if (!stream_) fail();
+  if (path_ == target_) return;
+  if (std::rename(path_.c_str(), target_.c_str()) != 0) fail();
+  path_ = target_;
+}
+
+void NpyFile::fail() const {
+  throw Error("cannot write " + file_ + (errno == 0 ? "" : std::string(": ") + strerror(errno)));
+}
+
+void write_npy(const std::string& file, const TensorValue& value) {
+  const auto extents = value.shape().extents();
+  NpyFile npy(file, value.dtype(), {extents.begin(), extents.end()});
+  npy.append(value);
+  npy.commit();
 }
 
 }  // namespace cupel

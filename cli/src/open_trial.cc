@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cupel/core/error.h"
+#include "cupel/rules/nearest_names.h"
 
 namespace cupel {
 namespace {
@@ -23,6 +24,12 @@ std::unique_ptr<Trial> open_trial(const std::string& path) {
         error.run,
         "looked for collections/000000000/*_collections.json, which a hook writes when it starts");
   }
+}
+
+Tensor require_tensor(const Trial& trial, const std::string& name) {
+  if (const auto tensor = trial.find_tensor(name)) return *tensor;
+  throw UsageError("the run has no tensor \"" + name + "\"" +
+                   did_you_mean(name, trial.tensor_names()));
 }
 
 void tell_damage(const Trial& trial) { trial.refresh(); }

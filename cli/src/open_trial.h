@@ -11,6 +11,9 @@ namespace cupel {
 /// Opens a run that must be there; throws MissingCollectionFiles that says what was looked for.
 std::unique_ptr<Trial> open_trial(const std::string& path);
 
+/// Throws UsageError with the nearest names for a tensor that the run has not.
+Tensor require_tensor(const Trial& trial, const std::string& name);
+
 /// Throws the first damage of the run, if there is any. Commands pin the trial, print what is
 /// readable, and then call this.
 void tell_damage(const Trial& trial);

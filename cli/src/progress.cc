@@ -4,19 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
 #include <utility>
 
+#include "bar_text.h"
 #include "bytes_text.h"
+#include "text_width.h"
 
 namespace cupel {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience(1000);  // less than this is not worth a line
 constexpr std::chrono::milliseconds kRedraw(100);
-constexpr int kBarCells = 20;
+constexpr std::size_t kBarCells = 20;
 
 Progress::Terminal standard_error() {
   const char* const kind = std::getenv("TERM");
@@ -29,14 +32,10 @@ Progress::Terminal standard_error() {
   return terminal;
 }
 
-// A bar of eighths of a cell.
+// A bar and the blanks behind it.
 std::string bar(double share) {
-  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(share * kBarCells * 8);
-  std::string text;
-  for (int i = 0; i < eighths / 8; ++i) text += "█";
-  text += kEighths[eighths % 8];
-  text.append(static_cast<std::size_t>(kBarCells - (eighths + 7) / 8), ' ');
+  std::string text = bar_text(share, kBarCells);
+  text.append(kBarCells - text_width(text), ' ');
   return text;
 }
 

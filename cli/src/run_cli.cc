@@ -2,20 +2,46 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <ostream>
+#include <string>
+#include <system_error>
 
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"
 #include "cupel/rules/printable.h"
 #include "demo.h"
+#include "plot.h"
 
 namespace cupel {
 namespace {
 
 constexpr const char* kTrialHelp = "the run: its directory";
+
+constexpr std::uint64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+
+// Takes a decimal number in a range, and says so of anything else.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = kGreatest) {
+  const auto read = [least, most](std::string& text) -> std::string {
+    std::uint64_t number = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error == std::errc() && end == last && number >= least && number <= most) {
+      text = std::to_string(number);  // without zeros before it, which would make it octal
+      return {};
+    }
+    return "takes a whole number " +
+           (most < kGreatest ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                             : "of at least " + std::to_string(least)) +
+           ", not \"" + printable(text) + '"';
+  };
+  return CLI::Validator(read, "");
+}
 
 // The whole command line, with the options it fills in.
 class CommandLine {
@@ -38,6 +64,8 @@ class CommandLine {
     add_diff();
     add_watch();
     add_rules();
+    add_verify();
+    add_copy();
   }
 
   int run(const std::vector<std::string>& arguments) {
@@ -72,7 +100,8 @@ class CommandLine {
                     [this] { return run_demo(demo_, out_, err_); });
     app->add_option("DIR", demo_.directory, "where the runs go")->capture_default_str();
     app->add_option("--seed", demo_.seed, "all that is random follows from it")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   }
 
   void add_info() {
@@ -88,6 +117,7 @@ class CommandLine {
                                 "  cupel steps runs/mnist\n  cupel steps runs/mnist --mode EVAL",
                                 [this] { return run_steps(steps_, out_); });
     app->add_option("TRIAL", steps_.trial, kTrialHelp)->required();
+    app->add_option("--tensor", steps_.tensor, "only those at which this tensor was saved");
     add_mode(app, steps_.mode);
     add_json(app, steps_.json, "a JSON array of numbers");
   }
@@ -100,27 +130,46 @@ class CommandLine {
                                 [this] { return run_tensors(tensors_, out_, err_); });
     app->add_option("TRIAL", tensors_.trial, kTrialHelp)->required();
     add_mode(app, tensors_.mode);
-    app->add_option("--step", tensors_.step, "only those saved at this step");
+    app->add_option("--step", tensors_.step, "only those saved at this step")
+        ->transform(whole_number(0));
     app->add_option("--collection", tensors_.collection, "only those of a collection");
     app->add_option("--regex", tensors_.regex, "only those whose names hold a match");
+    app->add_flag("-l,--long", tensors_.in_full, "with dtype, shape, steps and what was saved");
     add_json(app, tensors_.json, "a JSON array of names");
   }
 
   void add_show() {
     CLI::App* app = add_command("show", "Show a tensor: all its saved steps, or its value at one",
-                                "  cupel show runs/mnist loss\n"
+                                "  cupel show runs/mnist loss --plot\n"
                                 "  cupel show runs/mnist fc1.weight --step 10\n"
-                                "  cupel show runs/mnist fc1.weight --reduction abs_mean\n"
+                                "  cupel show runs/mnist fc1.weight --reduction abs_mean --plot\n"
+                                "  cupel show runs/mnist fc1.weight --histogram --last 10\n"
                                 "  cupel show runs/mnist fc1.weight --step 10 --npy fc1.npy",
                                 [this] { return run_show(show_, out_, err_); });
     app->add_option("TRIAL", show_.trial, kTrialHelp)->required();
     app->add_option("TENSOR", show_.tensor, "the tensor's name")->required();
-    app->add_option("--step", show_.step, "the step; default: every saved one, a line each");
+    app->add_option("--step", show_.step, "the step; default: every saved one, a line each")
+        ->transform(whole_number(0));
+    app->add_option("--start-step", show_.start_step, "only steps from this one on")
+        ->transform(whole_number(0));
+    app->add_option("--end-step", show_.end_step, "only steps before this one")
+        ->transform(whole_number(0));
+    app->add_option("--last", show_.last, "only so many saved steps, the last ones")
+        ->transform(whole_number(1));
     add_mode(app, show_.mode);
     app->add_option("--worker", show_.worker, "who saved it; default: the first by name");
-    app->add_option("--reduction", show_.reduction,
-                    "one number instead: mean, abs_max, l2 …; saved, else from the value");
-    app->add_option("--npy", show_.npy, "write the value to this NumPy file instead");
+    app->add_option("--reduction", show_.reductions,
+                    "a number instead: mean, abs_max, l2 …; saved, else from the value; may be "
+                    "given many times")
+        ->allow_extra_args(false);
+    app->add_flag("--plot", show_.plot, "draw the scalar or the reductions over the steps");
+    app->add_flag("--log", show_.log, "--plot: a logarithmic scale");
+    app->add_flag("--histogram", show_.histogram, "how the values are spread at each step");
+    app->add_option("--width", show_.width, "columns that what is drawn may take")
+        ->capture_default_str()
+        ->transform(whole_number(kLeastPlotWidth, 1000));
+    app->add_option("--npy", show_.npy,
+                    "write the value to this NumPy file instead; of a range, one array");
     add_json(app, show_.json, "one JSON object per step, values as nested lists");
   }
 
@@ -170,10 +219,12 @@ class CommandLine {
                     "end after so many seconds without a run or a new step")
         ->type_name("SECONDS");
     app->add_option("--start-step", watch_.start_step, "the first global step to judge")
-        ->capture_default_str();
-    app->add_option("--end-step", watch_.end_step, "the global step to end before");
+        ->capture_default_str()
+        ->transform(whole_number(0));
+    app->add_option("--end-step", watch_.end_step, "the global step to end before")
+        ->transform(whole_number(0));
     app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
-        ->check(CLI::PositiveNumber);
+        ->transform(whole_number(1, 1000));
     add_json(app, watch_.json, "JSON lines");
   }
 
@@ -183,6 +234,25 @@ class CommandLine {
                                 [this] { return run_rules(rules_, out_); });
     app->add_option("NAME", rules_.name, "the rule to describe, in either form of its name");
     add_json(app, rules_.json, "a JSON array; with NAME an object");
+  }
+
+  void add_verify() {
+    CLI::App* app = add_command("verify", "Read all of a run again and check it",
+                                "  cupel verify runs/mnist\n  cupel verify runs/mnist --json",
+                                [this] { return run_verify(verify_, out_, err_); });
+    app->add_option("TRIAL", verify_.trial, kTrialHelp)->required();
+    add_json(app, verify_.json, "one JSON object");
+  }
+
+  void add_copy() {
+    CLI::App* app = add_command("copy", "Copy a run, also one that is being written",
+                                "  cupel copy runs/mnist backup/mnist\n"
+                                "  cupel copy runs/mnist backup/mnist --json",
+                                [this] { return run_copy(copy_, out_, err_); });
+    app->add_option("SRC", copy_.source, kTrialHelp)->required();
+    app->add_option("DST", copy_.destination, "where it goes: a directory that is empty or absent")
+        ->required();
+    add_json(app, copy_.json, "one JSON object");
   }
 
   static void add_json(CLI::App* app, bool& json, const std::string& shape) {
@@ -281,6 +351,8 @@ class CommandLine {
   DiffOptions diff_;
   WatchOptions watch_;
   RulesOptions rules_;
+  VerifyCommandOptions verify_;
+  CopyCommandOptions copy_;
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Prints one tensor: a line for each saved step, or its value at one.
+// Shows one tensor: its steps, as a table or drawn, or its value at one.
 
 #include <algorithm>
 #include <ostream>
-#include <sstream>
 #include <string>
 
 #include "commands.h"
@@ -13,17 +12,11 @@
 #include "npy_file.h"
 #include "open_trial.h"
 #include "run_cli.h"
-#include "table.h"
+#include "show.h"
 #include "value_text.h"
 
 namespace cupel {
 namespace {
-
-Tensor require_tensor(const Trial& trial, const std::string& name) {
-  if (const auto tensor = trial.find_tensor(name)) return *tensor;
-  throw UsageError("the run has no tensor \"" + name + "\"" +
-                   did_you_mean(name, trial.tensor_names()));
-}
 
 // The saved steps around one that was not.
 std::string steps_around(const std::vector<std::int64_t>& steps, std::int64_t step) {
@@ -53,155 +46,192 @@ TensorRecord require_record(const Tensor& tensor, std::int64_t step, Mode mode,
   }
 }
 
-double reduction_of(const Tensor& tensor, const TensorRecord& record, Reduction reduction) {
-  if (const auto saved = record.reductions.get(reduction)) return *saved;
+void show_readable(const ShownTensor& shown, const TensorRecord& record, std::ostream& out) {
+  out << printable(shown.tensor.name()) << "  step " << record.step << " ("
+      << to_string(record.mode) << ' ' << record.mode_step << ")  " << printable(record.worker)
+      << "  " << to_string(record.dtype) << ' ' << shape_text(record) << '\n';
+  for (const Reduction reduction : shown.reductions) {
+    const double number = shown.tensor.reduction_value(record.step, to_string(reduction),
+                                                       {.worker = std::string(record.worker)});
+    out << to_string(reduction) << ' ' << shortest_text(number) << '\n';
+  }
+  if (!shown.reductions.empty()) return;
+  record.reductions.set.for_each([&](Reduction reduction) {
+    out << to_string(reduction) << ' ' << shortest_text(record.reductions.values[reduction.index()])
+        << '\n';
+  });
+  if (record.has_value) {
+    print_readable(out, shown.value(record));
+  } else {
+    out << "the value was not saved\n";
+  }
+}
+
+bool has_range(const ShowOptions& options) {
+  return options.start_step || options.end_step || options.last;
+}
+
+void refuse_together(bool both, const char* what) {
+  if (both) throw UsageError(std::string(what) + " exclude each other");
+}
+
+// Refuses what contradicts itself, before any file is read.
+void check(const ShowOptions& options) {
+  refuse_together(options.step && has_range(options),
+                  "--step and a range (--start-step, --end-step, --last)");
+  refuse_together(options.plot && options.step, "--plot and --step");
+  refuse_together(options.plot && options.histogram, "--plot and --histogram");
+  refuse_together(options.plot && options.json, "--plot and --json");
+  refuse_together(options.histogram && !options.reductions.empty(), "--histogram and --reduction");
+  if (options.log && !options.plot) throw UsageError("--log is a scale of --plot: give both");
+  if (options.npy.empty()) return;
+  refuse_together(options.plot || options.histogram, "--npy and --plot or --histogram");
+  if (!options.step && !has_range(options))
+    throw UsageError("--npy writes the value of one step: give --step N, or a range for many");
+  if (!options.reductions.empty())
+    throw UsageError("--npy writes the value, not a reduction: give one of the two");
+}
+
+std::vector<Reduction> reductions_of(const ShowOptions& options) {
+  std::vector<Reduction> reductions;
+  for (const std::string& name : options.reductions) {
+    const Reduction reduction = require_reduction(name);
+    if (std::find(reductions.begin(), reductions.end(), reduction) == reductions.end())
+      reductions.push_back(reduction);
+  }
+  return reductions;
+}
+
+void require_worker(const Trial& trial, const std::string& worker) {
+  const std::vector<std::string> workers = trial.workers();
+  if (std::find(workers.begin(), workers.end(), worker) == workers.end())
+    throw UsageError("the run has no worker \"" + worker + "\"" + did_you_mean(worker, workers));
+}
+
+bool saved_by(const Tensor& tensor, std::int64_t step, Mode mode, const std::string& worker) {
+  const std::vector<TensorRecord> records = tensor.records(step, mode);
+  return std::any_of(records.begin(), records.end(),
+                     [&worker](const TensorRecord& record) { return record.worker == worker; });
+}
+
+std::vector<std::int64_t> steps_in_range(const ShowOptions& options, const Tensor& tensor,
+                                         Mode mode) {
+  const StepRange range{options.start_step, options.end_step};
+  std::vector<std::int64_t> steps = tensor.steps(mode);
+  std::erase_if(steps, [&](std::int64_t step) {
+    return !range.contains(step) ||
+           (!options.worker.empty() && !saved_by(tensor, step, mode, options.worker));
+  });
+  if (options.last) {
+    const auto count = static_cast<std::int64_t>(steps.size());
+    steps.erase(steps.begin(), steps.end() - std::min(count, *options.last));
+  }
+  return steps;
+}
+
+// Why a range has no steps.
+std::string empty_range_text(const ShowOptions& options, const Tensor& tensor, Mode mode) {
+  const std::vector<std::int64_t> steps = tensor.steps(mode);
+  const std::string name = printable(tensor.name());
+  if (steps.empty()) return name + " was saved at no step of mode " + std::string(to_string(mode));
+  const std::int64_t begin = options.start_step.value_or(0);
+  if (options.end_step && *options.end_step <= begin)
+    return "the range from " + std::to_string(begin) + " to before " +
+           std::to_string(*options.end_step) + " is empty";
+  std::string by;
+  if (!options.worker.empty()) by = " by " + printable(options.worker);
+  return name + " was not saved" + by + " in this range; it was from step " +
+         std::to_string(steps.front()) + " to " + std::to_string(steps.back());
+}
+
+void show_range(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+  const ShowOptions& options = shown.options;
+  if (shown.steps.empty()) {
+    const std::string why = empty_range_text(options, shown.tensor, shown.mode);
+    if (!options.npy.empty()) throw UsageError("there is nothing to write: " + why);
+    err << "cupel show: " << why << '\n';
+    return;
+  }
+  if (!options.npy.empty()) return write_steps(shown, err);
+  if (options.plot) return show_plot(shown, out, err);
+  if (options.histogram) return show_histogram(shown, out, err);
+  show_steps(shown, out, err);
+}
+
+void show_one_step(ShownTensor& shown, std::ostream& out, std::ostream& err) {
+  const ShowOptions& options = shown.options;
+  const TensorRecord record =
+      require_record(shown.tensor, *options.step, shown.mode, options.worker);
+  shown.steps = {*options.step};
+  if (!options.npy.empty()) {
+    write_npy(options.npy, shown.value(record));
+    err << "wrote " << options.npy << ": " << to_string(record.dtype) << ' ' << shape_text(record)
+        << '\n';
+  } else if (options.histogram) {
+    show_histogram(shown, out, err);
+  } else if (options.json) {
+    print_json_line(shown, record, out);
+  } else {
+    show_readable(shown, record, out);
+  }
+}
+
+}  // namespace
+
+TensorRecord ShownTensor::record(std::int64_t step) const {
+  return tensor.record(step, mode, options.worker);
+}
+
+TensorValue ShownTensor::value(const TensorRecord& record) const {
+  return tensor.value(record.step, Mode::Global, record.worker);
+}
+
+std::optional<double> ShownTensor::reduction(const TensorRecord& record,
+                                             Reduction reduction) const {
+  if (const auto saved = record.reductions.get(reduction)) return saved;
+  if (!record.has_value || record.dtype == DType::Utf8) return std::nullopt;
   return tensor.reduction_value(record.step, to_string(reduction),
                                 {.worker = std::string(record.worker)});
 }
 
-TensorValue value_of(const Tensor& tensor, const TensorRecord& record) {
-  return tensor.value(record.step, Mode::Global, record.worker);
-}
-
-// Prints a whole line or, when something cannot be read, nothing.
-void print_json_line(const ShowOptions& options, const Tensor& tensor, const TensorRecord& record,
-                     std::ostream& lines) {
-  std::ostringstream out;
-  out << "{\"tensor\":" << json_string(tensor.name()) << ",\"step\":" << record.step
-      << ",\"mode\":\"" << to_string(record.mode) << "\",\"mode_step\":" << record.mode_step
-      << ",\"worker\":" << json_string(record.worker) << ",\"dtype\":\"" << to_string(record.dtype)
-      << "\",\"shape\":";
-  if (record.shape) {
-    out << '[';
-    for (std::size_t axis = 0; axis < record.shape->rank(); ++axis)
-      out << (axis == 0 ? "" : ",") << (*record.shape)[axis];
-    out << ']';
-  } else {
-    out << "null";
-  }
-  if (options.reduction.empty() && record.has_value) {
-    out << ",\"value\":";
-    print_json(out, value_of(tensor, record));
-  } else {
-    out << ",\"reductions\":{";
-    if (!options.reduction.empty()) {
-      const Reduction wanted = require_reduction(options.reduction);
-      out << '"' << to_string(wanted) << "\":" << json_number(reduction_of(tensor, record, wanted));
-    } else {
-      bool first = true;
-      record.reductions.set.for_each([&](Reduction reduction) {
-        out << (first ? "\"" : ",\"") << to_string(reduction)
-            << "\":" << json_number(record.reductions.values[reduction.index()]);
-        first = false;
-      });
-    }
-    out << '}';
-  }
-  out << "}\n";
-  lines << out.str();
+std::int64_t ShownTensor::step_of(const TensorRecord& record) const {
+  return mode == Mode::Global ? record.step : record.mode_step;
 }
 
 std::string shape_text(const TensorRecord& record) {
   return record.shape ? to_string(*record.shape) : std::to_string(record.elements) + " elements";
 }
 
-// What fits into one line: a scalar's value, or the reductions, and what is bad.
-std::string summary_of(const ShowOptions& options, const Tensor& tensor,
-                       const TensorRecord& record) {
-  if (!options.reduction.empty())
-    return shortest_text(reduction_of(tensor, record, require_reduction(options.reduction)));
-  if (record.has_value && record.elements == 1) return element_json(value_of(tensor, record), 0);
-  std::string text;
-  record.reductions.set.for_each([&](Reduction reduction) {
-    text += (text.empty() ? "" : ", ") + std::string(to_string(reduction)) + " " +
-            short_text(record.reductions.values[reduction.index()]);
-  });
-  if (text.empty()) text = record.has_value ? "value saved" : "only the shape was saved";
-  if (record.counts && record.counts->nan > 0)
-    text += ", " + std::to_string(record.counts->nan) + " NaN";
-  if (record.counts && record.counts->pos_inf + record.counts->neg_inf > 0)
-    text += ", " + std::to_string(record.counts->pos_inf + record.counts->neg_inf) + " infinite";
-  return text;
-}
-
-int show_all_steps(const ShowOptions& options, const Tensor& tensor, Mode mode, std::ostream& out) {
-  Table table({"STEP", "MODE", "MODE STEP", "WORKER", "DTYPE", "SHAPE",
-               options.reduction.empty() ? "VALUE" : options.reduction},
-              {Table::Align::Right, Table::Align::Left, Table::Align::Right});
-  for (const std::int64_t step : tensor.steps(mode)) {
-    const std::vector<TensorRecord> records = tensor.records(step, mode);
-    const auto record =
-        std::find_if(records.begin(), records.end(), [&options](const TensorRecord& candidate) {
-          return options.worker.empty() || candidate.worker == options.worker;
-        });
-    if (record == records.end()) continue;
-    if (options.json) {
-      print_json_line(options, tensor, *record, out);
-    } else {
-      table.add({std::to_string(record->step), std::string(to_string(record->mode)),
-                 std::to_string(record->mode_step), std::string(record->worker),
-                 std::string(to_string(record->dtype)), shape_text(*record),
-                 summary_of(options, tensor, *record)});
-    }
+std::string steps_text(const std::vector<std::int64_t>& steps) {
+  constexpr std::size_t kMostListed = 20;
+  if (steps.size() == 1) return "step " + std::to_string(steps.front());
+  if (steps.size() <= kMostListed) {
+    std::string text = "steps";
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      text += (i == 0 ? " " : ", ") + std::to_string(steps[i]);
+    return text;
   }
-  if (!options.json) table.print(out);
-  return kExitFine;
+  const std::int64_t interval = steps[1] - steps[0];
+  bool even = true;
+  for (std::size_t i = 1; i < steps.size(); ++i) even = even && steps[i] - steps[i - 1] == interval;
+  return std::to_string(steps.size()) + " steps from " + std::to_string(steps.front()) + " to " +
+         std::to_string(steps.back()) + (even ? ", every " + std::to_string(interval) : "");
 }
-
-void show_readable(const ShowOptions& options, const Tensor& tensor, const TensorRecord& record,
-                   std::ostream& out) {
-  out << printable(tensor.name()) << "  step " << record.step << " (" << to_string(record.mode)
-      << ' ' << record.mode_step << ")  " << printable(record.worker) << "  "
-      << to_string(record.dtype) << ' ' << shape_text(record) << '\n';
-  if (!options.reduction.empty()) {
-    const Reduction wanted = require_reduction(options.reduction);
-    out << to_string(wanted) << ' ' << shortest_text(reduction_of(tensor, record, wanted)) << '\n';
-    return;
-  }
-  record.reductions.set.for_each([&](Reduction reduction) {
-    out << to_string(reduction) << ' ' << shortest_text(record.reductions.values[reduction.index()])
-        << '\n';
-  });
-  if (record.has_value) {
-    print_readable(out, value_of(tensor, record));
-  } else {
-    out << "the value was not saved\n";
-  }
-}
-
-}  // namespace
 
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
   const Mode mode = parse_mode(options.mode);
-  if (!options.reduction.empty()) require_reduction(options.reduction);
-  if (!options.npy.empty() && !options.step)
-    throw UsageError("--npy writes the value of one step: give --step N");
-  if (!options.npy.empty() && !options.reduction.empty())
-    throw UsageError("--npy writes the value, not a reduction: give one of the two");
+  check(options);
+  const std::vector<Reduction> reductions = reductions_of(options);
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
-  if (!options.worker.empty()) {
-    const std::vector<std::string> workers = trial->workers();
-    if (std::find(workers.begin(), workers.end(), options.worker) == workers.end())
-      throw UsageError("the run has no worker \"" + options.worker + "\"" +
-                       did_you_mean(options.worker, workers));
-  }
+  if (!options.worker.empty()) require_worker(*trial, options.worker);
   const Tensor tensor = require_tensor(*trial, options.tensor);
-  if (!options.step) {
-    const int code = show_all_steps(options, tensor, mode, out);
-    tell_damage(*trial);
-    return code;
-  }
-
-  const TensorRecord record = require_record(tensor, *options.step, mode, options.worker);
-  if (!options.npy.empty()) {
-    write_npy(options.npy, value_of(tensor, record));
-    err << "wrote " << options.npy << ": " << to_string(record.dtype) << ' ' << shape_text(record)
-        << '\n';
-  } else if (options.json) {
-    print_json_line(options, tensor, record, out);
+  ShownTensor shown{options, tensor, mode, reductions, {}};
+  if (options.step) {
+    show_one_step(shown, out, err);
   } else {
-    show_readable(options, tensor, record, out);
+    shown.steps = steps_in_range(options, tensor, mode);
+    show_range(shown, out, err);
   }
   tell_damage(*trial);
   return kExitFine;

@@ -10,7 +10,9 @@ int run_steps(const StepsOptions& options, std::ostream& out) {
   const Mode mode = parse_mode(options.mode);
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
-  const std::vector<std::int64_t> steps = trial->steps(mode);
+  const std::vector<std::int64_t> steps = options.tensor.empty()
+                                              ? trial->steps(mode)
+                                              : require_tensor(*trial, options.tensor).steps(mode);
   if (options.json) out << '[';
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (options.json) {

@@ -5,16 +5,12 @@
 #include <utility>
 
 #include "cupel/rules/printable.h"
+#include "text_width.h"
 
 namespace cupel {
 namespace {
 
-// Columns of a terminal that UTF-8 text takes, as far as a table needs to know it.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-  }));
-}
+constexpr std::size_t kGap = 2;  // blanks between columns
 
 }  // namespace
 
@@ -30,15 +26,27 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void Table::print(std::ostream& out) const {
+std::vector<std::size_t> Table::column_widths() const {
   std::vector<std::size_t> widths(alignment_.size(), 0);
   for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], text_width(row[i]));
+  return widths;
+}
+
+std::size_t Table::width() const {
+  std::size_t sum = 0;
+  for (const std::size_t width : column_widths()) sum += width;
+  return sum + kGap * (alignment_.empty() ? 0 : alignment_.size() - 1);
+}
+
+void Table::print(std::ostream& out) const {
+  const std::vector<std::size_t> widths = column_widths();
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - width(row[i]), ' ');
-      if (i > 0) line += "  ";
+      const std::string blanks(widths[i] - text_width(row[i]), ' ');
+      if (i > 0) line.append(kGap, ' ');
       line += alignment_[i] == Align::Left ? row[i] + blanks : blanks + row[i];
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -1,12 +1,20 @@
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
+#include "bytes_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"
 #include "cupel/rules/printable.h"
 #include "open_trial.h"
 #include "run_cli.h"
+#include "show.h"
+#include "table.h"
 #include "value_text.h"
 
 namespace cupel {
@@ -24,12 +32,89 @@ bool has_collection(const Trial& trial, const std::string& wanted, std::ostream&
   return false;
 }
 
+// What all the rows of one tensor say.
+struct TensorFacts {
+  std::int64_t newest_step = -1;  // global
+  std::int64_t steps = 0;
+  std::uint64_t value_bytes = 0;
+  bool has_value = false;
+  ReductionSet reductions;
+};
+
+std::map<std::string, TensorFacts> facts_of(const Trial& trial, const TensorQuery& query) {
+  StepRange range;
+  std::map<std::string, TensorFacts> facts;
+  if (query.step) {
+    range.begin =
+        query.mode == Mode::Global ? query.step : trial.global_step(query.mode, *query.step);
+    if (!range.begin) return facts;
+    range.end = *range.begin + 1;
+  }
+  NameSelection selection;
+  if (!query.collection.empty()) selection = NameSelection({query.collection});
+  if (!query.regex.empty()) selection = NameSelection({}, query.regex);
+  trial.visit_steps(range, selection, [&](const RecordView& row) {
+    if (query.mode != Mode::Global && row.mode() != query.mode) return;
+    TensorFacts& of = facts[row.tensor()];
+    if (of.newest_step != row.step()) ++of.steps;
+    of.newest_step = row.step();
+    of.reductions |= row.reductions().set;
+    if (!row.has_value()) return;
+    of.has_value = true;
+    of.value_bytes += static_cast<std::uint64_t>(row.elements()) * element_size(row.dtype());
+  });
+  return facts;
+}
+
+// "raw, mean, max": what was saved at any step.
+std::string saved_text(const TensorFacts& facts) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text = facts.has_value ? "raw" : "";
+  if (facts.reductions.size() > kMostNamed)
+    return text + (text.empty() ? "" : ", ") + std::to_string(facts.reductions.size()) +
+           " reductions";
+  facts.reductions.for_each([&text](Reduction reduction) {
+    text += (text.empty() ? "" : ", ") + std::string(to_string(reduction));
+  });
+  return text.empty() ? "only the shape" : text;
+}
+
+void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& all,
+                std::ostream& out) {
+  using enum Table::Align;
+  Table table({"TENSOR", "DTYPE", "SHAPE", "STEPS", "SAVED", "VALUES"},
+              {Left, Left, Left, Right, Left, Right});
+  for (const auto& [name, facts] : all) {
+    const TensorRecord newest = trial.tensor(name).record(facts.newest_step);
+    // The length of a text is not in the index.
+    const bool is_counted = facts.has_value && newest.dtype != DType::Utf8;
+    table.add({name, std::string(to_string(newest.dtype)), shape_text(newest),
+               std::to_string(facts.steps), saved_text(facts),
+               is_counted ? bytes_text(facts.value_bytes) : "-"});
+  }
+  table.print(out);
+}
+
+void print_names(const std::vector<std::string>& names, bool json, std::ostream& out) {
+  if (json) out << '[';
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (json) {
+      out << (i == 0 ? "" : ",") << json_string(names[i]);
+    } else {
+      out << printable(names[i]) << '\n';
+    }
+  }
+  if (json) out << "]\n";
+}
+
 }  // namespace
 
 int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err) {
   const Mode mode = parse_mode(options.mode);
   if (!options.collection.empty() && !options.regex.empty())
     throw UsageError("--collection and --regex exclude each other: give one of them");
+  if (options.in_full && options.json)
+    throw UsageError("--long is a table for people: cupel show --json has all of it");
   TensorQuery query{.step = options.step, .mode = mode, .collection = options.collection};
   if (!options.regex.empty()) query.regex = options.regex;
   const auto trial = open_trial(options.trial);
@@ -37,15 +122,11 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
   std::vector<std::string> names;
   if (options.collection.empty() || has_collection(*trial, options.collection, err))
     names = trial->tensor_names(query);
-  if (options.json) out << '[';
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (options.json) {
-      out << (i == 0 ? "" : ",") << json_string(names[i]);
-    } else {
-      out << printable(names[i]) << '\n';
-    }
+  if (!options.in_full) {
+    print_names(names, options.json, out);
+  } else if (!names.empty()) {
+    print_long(*trial, facts_of(*trial, query), out);
   }
-  if (options.json) out << "]\n";
   if (names.empty() && options.step) {
     const std::vector<std::int64_t> steps = trial->steps(mode);
     if (!std::binary_search(steps.begin(), steps.end(), *options.step))

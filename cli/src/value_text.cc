@@ -10,6 +10,7 @@
 #include <ostream>
 #include <vector>
 
+#include "cupel/core/error.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kMostElementsWhole = 1000;
 constexpr std::int64_t kEdge = 3;  // how many are shown on each side of what is left out
 constexpr std::size_t kLineWidth = 100;
+constexpr std::int64_t kMostEmptyLists = 1'000'000;
 
 // The shortest text of a finite float or double, recognisable as a fraction.
 template <class T>
@@ -94,6 +96,12 @@ class Brackets {
   }
 
   void print() {
+    if (value_.elements() == 0) {
+      out_ << "[]";
+      if (value_.shape().rank() > 1) out_ << "  shape " << to_string(value_.shape());
+      out_ << '\n';
+      return;
+    }
     if (value_.shape().rank() == 0) {
       out_ << element(0) << '\n';
       return;
@@ -189,6 +197,20 @@ class Brackets {
   std::size_t width_ = 0;
 };
 
+// The lists around the elements of an empty tensor cost nothing on the disk, and without end in
+// JSON.
+void require_listable(const Shape& shape) {
+  if (shape.elements() != 0) return;
+  std::int64_t lists = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent == 0) return;
+    if (lists > kMostEmptyLists / extent)
+      throw Error("an empty tensor of shape " + to_string(shape) +
+                  " has too many lists for JSON: --npy FILE writes it");
+    lists *= extent;
+  }
+}
+
 }  // namespace
 
 std::string element_json(const TensorValue& value, std::int64_t index) {
@@ -197,6 +219,7 @@ std::string element_json(const TensorValue& value, std::int64_t index) {
 }
 
 void print_json(std::ostream& out, const TensorValue& value) {
+  require_listable(value.shape());
   std::vector<std::string> strings;
   if (value.dtype() == DType::Utf8) strings = value.strings();
   const std::size_t rank = value.shape().rank();

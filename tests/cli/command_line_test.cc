@@ -63,6 +63,26 @@ TEST(CommandLine, what_is_missing_or_too_much_is_named) {
   expect_error({"show", "runs", "t", "--step", "x"}, "--step");
 }
 
+TEST(CommandLine, numbers_out_of_range_are_refused) {
+  for (const char* option : {"--step", "--start-step", "--end-step", "--last", "--width"})
+    for (const char* number : {"-1", "-9223372036854775809", "99999999999999999999", "1.5", ""})
+      expect_error({"show", "runs", "t", option, number}, std::string(option) + ": takes a whole");
+  expect_error({"tensors", "runs", "--step", "-1"}, "--step: takes a whole number of at least 0");
+  for (const char* option : {"--start-step", "--end-step"})
+    expect_error({"watch", "runs", "--rule", "A", option, "-5"},
+                 std::string(option) + ": takes a whole number of at least 0, not \"-5\"");
+  expect_error({"watch", "runs", "--rule", "A", "--jobs", "0"},
+               "--jobs: takes a whole number from 1 to 1000, not \"0\"");
+  expect_error({"demo", "--seed", "-1"}, "--seed: takes a whole number of at least 0");
+  expect_error({"show", "runs", "t", "--last", "0"}, "--last: takes a whole number of at least 1");
+  expect_error({"show", "runs", "t", "--width", "39"}, "--width: takes a whole number from 40");
+}
+
+TEST_F(CliTest, a_number_is_decimal_whatever_it_begins_with) {
+  WorkerWriter(store_).save_steps({8, 10}).finish();
+  EXPECT_EQ(run({"show", path(), "loss", "--step", "010", "--json"}).json()["step"], 10);
+}
+
 TEST(CommandLine, control_characters_in_arguments_do_not_reach_the_terminal) {
   expect_error({"a\x1b[2J"}, "unknown command \"a\\x1b[2J\"");
 }

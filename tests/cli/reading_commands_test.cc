@@ -50,6 +50,19 @@ TEST(ValueText, json_has_nested_lists) {
   EXPECT_EQ(as_json(value_of<double>({0.71}, {})), "0.71");
   EXPECT_EQ(as_json(value_of<float>({}, {0})), "[]");
   EXPECT_EQ(as_json(value_of<float>({}, {2, 0})), "[[],[]]");
+  EXPECT_EQ(as_json(value_of<float>({}, {0, 1'000'000'000'000})), "[]");
+}
+
+TEST(ValueText, json_of_an_empty_tensor_is_bounded) {
+  EXPECT_EQ(as_json(value_of<float>({}, {1'000'000, 0})).size(), 3'000'001U);
+  EXPECT_THROW(as_json(value_of<float>({}, {1'000'001, 0})), Error);
+  EXPECT_THROW(as_json(value_of<float>({}, {1 << 30, 1 << 30, 1 << 30, 0})), Error);
+}
+
+TEST(ValueText, people_read_the_shape_of_what_is_empty) {
+  EXPECT_EQ(readable(value_of<float>({}, {1'000'000'000'000, 0})),
+            "[]  shape (1000000000000, 0)\n");
+  EXPECT_EQ(readable(value_of<float>({}, {2, 0})), "[]  shape (2, 0)\n");
 }
 
 TEST(ValueText, json_keeps_every_integer_exact) {
@@ -173,6 +186,14 @@ TEST_F(ReadingCommands, steps_lists_the_steps) {
   EXPECT_EQ(run({"steps", path(), "--mode", "PREDICT", "--json"}).out, "[]\n");
 }
 
+TEST_F(ReadingCommands, steps_of_a_tensor_are_those_at_which_it_was_saved) {
+  EXPECT_EQ(run({"steps", path(), "--tensor", "g"}).out, "0\n10\n");
+  EXPECT_EQ(run({"steps", path(), "--tensor", "loss", "--mode", "EVAL", "--json"}).out, "[0]\n");
+  const Ran ran = run({"steps", path(), "--tensor", "lsos"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("did you mean loss?"));
+}
+
 TEST_F(ReadingCommands, an_unknown_mode_is_an_error_that_lists_the_modes) {
   const Ran ran = run({"steps", path(), "--mode", "test"});
   EXPECT_EQ(ran.code, kExitError);
@@ -186,6 +207,26 @@ TEST_F(ReadingCommands, tensors_lists_the_names) {
   EXPECT_EQ(run({"tensors", path(), "--step", "0", "--mode", "EVAL"}).out, "loss\ns\n");
   EXPECT_EQ(run({"tensors", path(), "--collection", "gradients"}).out, "g\n");
   EXPECT_EQ(run({"tensors", path(), "--regex", "^(s|w)$"}).out, "s\nw\n");
+}
+
+TEST_F(ReadingCommands, tensors_in_full_tells_what_was_saved_of_each) {
+  EXPECT_EQ(run({"tensors", path(), "--long"}).out,
+            "TENSOR  DTYPE  SHAPE       STEPS  SAVED             VALUES\n"
+            "g       f32    4 elements      2  raw, max, mean   8 bytes\n"
+            "loss    f64    ()              3  raw             24 bytes\n"
+            "s       f32    (2, 3)          1  only the shape         -\n"
+            "t       utf8   (2)             1  raw                    -\n"
+            "w       f32    (2, 1000)       1  raw              7.8 KiB\n");
+  EXPECT_EQ(run({"tensors", path(), "-l", "--mode", "eval", "--step", "0"}).out,
+            "TENSOR  DTYPE  SHAPE   STEPS  SAVED            VALUES\n"
+            "loss    f64    ()          1  raw             8 bytes\n"
+            "s       f32    (2, 3)      1  only the shape        -\n");
+  EXPECT_THAT(run({"tensors", path(), "-l", "--regex", "^w"}).out, HasSubstr("\nw "));
+  EXPECT_THAT(run({"tensors", path(), "-l", "--regex", "^w"}).out, Not(HasSubstr("loss")));
+  EXPECT_THAT(run({"tensors", path(), "-l", "--collection", "gradients"}).out, HasSubstr("\ng "));
+  EXPECT_THAT(run({"tensors", path(), "-l", "--collection", "gradients"}).out,
+              Not(HasSubstr("loss")));
+  EXPECT_EQ(run({"tensors", path(), "-l", "--json"}).code, kExitError);
 }
 
 TEST_F(ReadingCommands, tensors_says_why_a_list_is_empty) {
@@ -247,6 +288,17 @@ TEST_F(CliTest, info_of_a_run_that_has_just_begun) {
   EXPECT_EQ(run({"info", path(), "--json"}).json()["steps"]["first"], nullptr);
 }
 
+TEST_F(CliTest, info_tells_how_far_each_worker_has_come) {
+  WorkerWriter first(store_, {"worker_0", 3});
+  first.save_steps({0, 10, 20});
+  WorkerWriter second(store_, {"worker_1", 3});
+  second.save_steps({0, 10});
+  const WorkerWriter third(store_, {"worker_2", 3});
+  EXPECT_THAT(run({"info", path()}).out, HasSubstr("  worker_0  step 20\n"
+                                                   "  worker_1  step 10\n"
+                                                   "  worker_2  no step yet\n"));
+}
+
 TEST_F(CliTest, info_shows_notes_and_overhead_of_the_hook) {
   WorkerWriter writer(store_);
   writer.save(4, {scalar("loss", 1), scalar("cupel/overhead", 0.015),
@@ -258,6 +310,31 @@ TEST_F(CliTest, info_shows_notes_and_overhead_of_the_hook) {
   const Json info = run({"info", path(), "--json"}).json();
   EXPECT_EQ(info["overhead"], 0.015);
   EXPECT_EQ(info["notes"][0]["note"]["dropped"][0], 3);
+}
+
+TEST_F(CliTest, info_tells_what_it_can_before_a_damaged_note) {
+  const std::string note = R"({"dropped":"and why, at more length than an index holds: )";
+  WorkerWriter writer(store_);
+  for (const std::int64_t step : {3, 4}) {
+    writer.save(step,
+                {scalar("loss", 1), texts("cupel/note", {note + std::to_string(step) + "\"}"})});
+    writer.seal();
+  }
+  writer.save(5, {scalar("loss", 1)});
+  writer.finish();
+  const std::string events = "events/0000-000000000/000000000003_worker_0.arrow";
+  auto bytes = *store_.get(events);
+  for (std::byte& byte : bytes) byte ^= std::byte{1};
+  store_.put(events, bytes);
+  Ran ran = run({"info", path()});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.out, HasSubstr("steps     3, from 3 to 5\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nstep 4  worker_0  {\"dropped\""));
+  EXPECT_THAT(ran.out, Not(HasSubstr("step 3  worker_0")));
+  EXPECT_THAT(ran.err, HasSubstr(events));
+  ran = run({"info", path(), "--json"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.json()["notes"].size(), 1U);
 }
 
 TEST_F(ReadingCommands, show_has_a_line_for_every_saved_step) {

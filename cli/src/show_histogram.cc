@@ -1,0 +1,151 @@
+// How the raw values of a tensor are spread, step by step, over bins that all steps share. Values
+// are read twice, for the edges and for the counts, so that memory holds one at a time.
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cupel/core/error.h"
+#include "cupel/rules/printable.h"
+#include "histogram.h"
+#include "progress.h"
+#include "show.h"
+#include "value_text.h"
+
+namespace cupel {
+namespace {
+
+constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostBins = 60;
+constexpr std::size_t kBars = 20;
+constexpr std::size_t kBarsOfWholeNumbers = 40;
+
+bool is_whole(DType dtype) { return !is_floating(dtype); }
+
+// At most so many, evenly, the first and the last among them.
+std::vector<TensorRecord> thinned(const std::vector<TensorRecord>& records) {
+  if (records.size() <= kMostRows) return records;
+  std::vector<TensorRecord> kept;
+  for (std::size_t i = 0; i < kMostRows; ++i)
+    kept.push_back(records[i * (records.size() - 1) / (kMostRows - 1)]);
+  return kept;
+}
+
+std::uint64_t bytes_of(const TensorRecord& record) {
+  return static_cast<std::uint64_t>(record.elements) * element_size(record.dtype);
+}
+
+class HistogramReader {
+ public:
+  HistogramReader(const ShownTensor& shown, const std::vector<TensorRecord>& records)
+      : shown_(shown), records_(records), progress_("reading values", Progress::Unit::Bytes) {
+    for (const TensorRecord& record : records) total_ += 2 * bytes_of(record);
+  }
+
+  std::vector<HistogramRow> summaries() {
+    std::vector<HistogramRow> rows;
+    for (const TensorRecord& record : records_)
+      rows.push_back({shown_.step_of(record), summary_of(read(record)), {}});
+    return rows;
+  }
+  void count(std::vector<HistogramRow>& rows, const Bins& bins) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i].counts = bin_counts(read(records_[i]), bins);
+    progress_.wipe();
+  }
+
+ private:
+  TensorValue read(const TensorRecord& record) {
+    TensorValue value = shown_.value(record);
+    done_ += bytes_of(record);
+    progress_(done_, total_);
+    return value;
+  }
+
+  const ShownTensor& shown_;
+  const std::vector<TensorRecord>& records_;
+  Progress progress_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+template <class Numbers, class Text>
+void print_list(std::ostream& out, const char* key, const Numbers& numbers, Text&& text) {
+  out << ",\"" << key << "\":[";
+  bool first = true;
+  for (const auto number : numbers) {
+    out << (first ? "" : ",") << text(number);
+    first = false;
+  }
+  out << ']';
+}
+
+void print_json(const ShownTensor& shown, const TensorRecord& record, const HistogramRow& row,
+                const Bins& bins, std::ostream& out) {
+  begin_json_line(shown, record, out);
+  print_list(out, "edges", bins.edges(), json_number);
+  print_list(out, "counts", row.counts, [](std::uint64_t count) { return count; });
+  out << ",\"nan\":" << row.summary.nan << ",\"pos_inf\":" << row.summary.pos_inf
+      << ",\"neg_inf\":" << row.summary.neg_inf << "}\n";
+}
+
+}  // namespace
+
+void show_histogram(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+  std::vector<TensorRecord> records;
+  std::vector<std::int64_t> without_value;
+  for (const std::int64_t step : shown.steps) {
+    const TensorRecord record = shown.record(step);
+    if (record.has_value && record.dtype == DType::Utf8)
+      throw UsageError("text has no histogram: " + shown.tensor.name() + " is utf8 at step " +
+                       std::to_string(step));
+    if (record.has_value) {
+      records.push_back(record);
+    } else {
+      without_value.push_back(step);
+    }
+  }
+  if (records.empty() && !without_value.empty())
+    throw UsageError("a histogram takes raw values, and none was saved of " + shown.tensor.name() +
+                     " at " + steps_text(without_value));
+  if (!without_value.empty())
+    err << "cupel show: left out, saved without raw values: " << steps_text(without_value) << '\n';
+
+  const bool json = shown.options.json;
+  const std::vector<TensorRecord> chosen = json ? records : thinned(records);
+  HistogramReader reader(shown, chosen);
+  std::vector<HistogramRow> rows = reader.summaries();
+  ElementSummary all;
+  for (const HistogramRow& row : rows) all.add(row.summary);
+  const bool whole = std::all_of(chosen.begin(), chosen.end(),
+                                 [](const TensorRecord& record) { return is_whole(record.dtype); });
+  const auto width = static_cast<std::size_t>(shown.options.width);
+  std::size_t most = kMostBins;
+  if (!json && rows.size() == 1) most = kBars;
+  if (!json && rows.size() == 1 && whole && all.high - all.low < kBarsOfWholeNumbers)
+    most = kBarsOfWholeNumbers;
+  if (!json && rows.size() > 1) most = std::min(most, density_columns(rows, width));
+  const Bins bins(all, whole, most);
+  reader.count(rows, bins);
+
+  if (json) {
+    for (std::size_t i = 0; i < rows.size(); ++i) print_json(shown, chosen[i], rows[i], bins, out);
+    return;
+  }
+  out << printable(shown.tensor.name()) << "  ";
+  if (shown.mode != Mode::Global) out << to_string(shown.mode) << "  ";
+  if (rows.size() == 1) {
+    out << "step " << rows.front().step << "  " << to_string(chosen.front().dtype) << ' '
+        << shape_text(chosen.front()) << '\n';
+    print_bars(out, rows.front(), bins, width);
+    return;
+  }
+  out << rows.size();
+  if (rows.size() < records.size()) out << " of " << records.size();
+  out << " steps  " << to_string(chosen.back().dtype) << ' ' << shape_text(chosen.back()) << '\n';
+  print_densities(out, rows, bins, width);
+}
+
+}  // namespace cupel

@@ -1,0 +1,131 @@
+// Draws numbers of a tensor over its steps.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cupel/core/error.h"
+#include "cupel/rules/number_text.h"
+#include "cupel/rules/printable.h"
+#include "plot.h"
+#include "progress.h"
+#include "show.h"
+
+namespace cupel {
+namespace {
+
+constexpr std::size_t kRowsOfOne = 12;
+constexpr std::size_t kRowsOfMany = 6;
+constexpr std::size_t kMostByDefault = 3;
+
+// What is plotted unless something is asked for: those of these that were saved, the first ones.
+constexpr std::array<std::string_view, 9> kFirstChoices = {
+    "abs_mean", "mean", "std", "max", "min", "abs_max", "l2", "median", "abs_median"};
+
+// Of a scalar its value; then nothing else says more.
+bool is_scalar(const TensorRecord& record) {
+  return record.has_value && record.elements == 1 && record.dtype != DType::Utf8;
+}
+
+struct Series {
+  std::string name;
+  std::vector<PlotPoint> points;
+};
+
+class SeriesReader {
+ public:
+  explicit SeriesReader(const ShownTensor& shown) : shown_(shown) {}
+
+  std::vector<Series> read() const {
+    bool all_scalars = true;
+    ReductionSet saved;
+    for (const std::int64_t step : shown_.steps) {
+      const TensorRecord record = shown_.record(step);
+      all_scalars = all_scalars && is_scalar(record);
+      saved |= record.reductions.set;
+    }
+    Progress progress("reading values");
+    if (shown_.reductions.empty() && all_scalars) return {values(progress)};
+    const std::vector<Reduction> reductions =
+        shown_.reductions.empty() ? default_choice(saved) : shown_.reductions;
+    std::vector<Series> all;
+    std::size_t done = 0;
+    for (const Reduction reduction : reductions) {
+      Series& series = all.emplace_back(Series{std::string(to_string(reduction)), {}});
+      for (const std::int64_t step : shown_.steps) {
+        const TensorRecord record = shown_.record(step);
+        if (const auto number = shown_.reduction(record, reduction))
+          series.points.push_back({step, *number});
+        progress(++done, shown_.steps.size() * reductions.size());
+      }
+    }
+    return all;
+  }
+
+ private:
+  Series values(Progress& progress) const {
+    Series series{"value", {}};
+    for (const std::int64_t step : shown_.steps) {
+      series.points.push_back({step, shown_.value(shown_.record(step)).at(0)});
+      progress(series.points.size(), shown_.steps.size());
+    }
+    return series;
+  }
+
+  // Without any saved, what rules compute from raw values of gradients and weights.
+  static std::vector<Reduction> default_choice(ReductionSet saved) {
+    std::vector<Reduction> chosen;
+    for (const std::string_view name : kFirstChoices)
+      if (saved.contains(require_reduction(name)) && chosen.size() < kMostByDefault)
+        chosen.push_back(require_reduction(name));
+    for (std::size_t i = 0; i < Reduction::kCount && chosen.empty(); ++i)
+      if (saved.contains(Reduction::at(i))) chosen.push_back(Reduction::at(i));
+    if (chosen.empty()) chosen.push_back(require_reduction("abs_mean"));
+    return chosen;
+  }
+
+  const ShownTensor& shown_;
+};
+
+void require_positive(const Series& series) {
+  for (const PlotPoint& point : series.points)
+    if (std::isfinite(point.value) && point.value <= 0)
+      throw UsageError("--log takes numbers above 0: " + series.name + " is " +
+                       short_text(point.value) + " at step " + std::to_string(point.step));
+}
+
+}  // namespace
+
+void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+  const std::vector<Series> all = SeriesReader(shown).read();
+  if (shown.options.log)
+    for (const Series& series : all) require_positive(series);
+  PlotOptions options;
+  options.width = static_cast<std::size_t>(shown.options.width);
+  options.rows = all.size() == 1 ? kRowsOfOne : kRowsOfMany;
+  options.log = shown.options.log;
+  bool is_first = true;
+  for (const Series& series : all) {
+    if (series.points.empty()) {
+      err << "cupel show: there is no " << series.name
+          << " to plot: neither it nor the value was saved at any of these steps\n";
+      continue;
+    }
+    if (!std::exchange(is_first, false)) out << '\n';
+    out << printable(shown.tensor.name()) << "  " << series.name;
+    if (shown.mode != Mode::Global) out << "  " << to_string(shown.mode);
+    out << (options.log ? "  logarithmic" : "") << '\n';
+    for (const std::string& line : plot(series.points, options)) out << line << '\n';
+    const std::size_t absent = shown.steps.size() - series.points.size();
+    if (absent > 0)
+      err << "cupel show: " << series.name << " is not there at " << absent << " of "
+          << shown.steps.size() << " steps\n";
+  }
+}
+
+}  // namespace cupel

@@ -1,0 +1,84 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "bytes_text.h"
+#include "commands.h"
+#include "cupel/rules/printable.h"
+#include "cupel/store/open_store.h"
+#include "cupel/trial/verify_run.h"
+#include "progress.h"
+#include "run_cli.h"
+#include "stop_on_signal.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view severity_word(VerifyFinding::Severity severity) {
+  return severity == VerifyFinding::Severity::Damage ? "damage" : "remark";
+}
+
+std::string counted(std::uint64_t count, const std::string& thing) {
+  return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
+}
+
+void print_json(const std::string& trial, const VerifyReport& report, std::ostream& out) {
+  Json findings = Json::array();
+  for (const VerifyFinding& finding : report.findings) {
+    findings.push_back({{"severity", severity_word(finding.severity)},
+                        {"file", finding.file},
+                        {"offset", finding.offset},
+                        {"problem", finding.problem}});
+  }
+  const Json json = {{"trial", trial},
+                     {"ok", report.ok() && !report.stopped},
+                     {"ended", report.ended},
+                     {"collections_files", report.collections_files},
+                     {"index_files", report.index_files},
+                     {"events_files", report.events_files},
+                     {"steps", report.steps},
+                     {"rows", report.rows},
+                     {"values", report.values},
+                     {"value_bytes", report.value_bytes},
+                     {"findings", std::move(findings)}};
+  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const VerifyReport& report, std::ostream& out) {
+  for (const VerifyFinding& finding : report.findings)
+    out << severity_word(finding.severity) << "  " << printable(finding.file) << " at "
+        << finding.offset << ": " << printable(finding.problem) << '\n';
+  out << "checked " << counted(report.index_files, "index file") << ", "
+      << counted(report.events_files, "events file") << ", " << counted(report.steps, "step")
+      << ", " << counted(report.rows, "tensor") << ", " << bytes_text(report.value_bytes) << ": ";
+  if (report.ok()) {
+    out << "all as it was written\n";
+  } else {
+    out << counted(report.damages(), "damage") << '\n';
+  }
+}
+
+}  // namespace
+
+int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostream& err) {
+  const StopOnSignal signals;
+  const std::unique_ptr<Store> store = open_store(options.trial);
+  VerifyReport report;
+  {
+    Progress progress("checking", Progress::Unit::Bytes);
+    report = verify_run(*store, {.progress = [&](std::uint64_t done,
+                                                 std::uint64_t total) { progress(done, total); },
+                                 .stop = signals.token()});
+  }
+  if (options.json) {
+    print_json(options.trial, report, out);
+  } else {
+    print_text(report, out);
+  }
+  if (report.stopped) err << "cupel verify: stopped before all was checked\n";
+  return report.ok() && !report.stopped ? kExitFine : kExitError;
+}
+
+}  // namespace cupel
