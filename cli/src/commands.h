@@ -78,7 +78,8 @@ struct WatchOptions {
   std::optional<double> idle_timeout;  // seconds
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
-  int jobs = 0;  // 0: as the machine has processors, up to 4
+  std::optional<std::int64_t> wait_window;  // steps
+  int jobs = 0;                             // 0: as the machine has processors, up to 4
   bool json = false;
 };
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);

@@ -1,10 +1,13 @@
 #include "open_trial.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"
+#include "progress.h"
 
 namespace cupel {
 namespace {
@@ -14,9 +17,11 @@ constexpr std::int64_t kSilentAfterSeconds = 60;
 
 }  // namespace
 
-std::unique_ptr<Trial> open_trial(const std::string& path) {
+std::unique_ptr<Trial> open_trial(const std::string& path, TrialOptions options) {
   try {
-    return create_trial(path);
+    Progress progress("reading the index", Progress::Unit::Bytes);
+    options.progress = std::ref(progress);
+    return create_trial(path, std::move(options));
   } catch (const MissingCollectionFiles& error) {
     const bool more_is_said = error.what() != std::string(MissingCollectionFiles(error.run).what());
     if (more_is_said) throw;

@@ -9,7 +9,7 @@
 namespace cupel {
 
 /// Opens a run that must be there; throws MissingCollectionFiles that says what was looked for.
-std::unique_ptr<Trial> open_trial(const std::string& path);
+std::unique_ptr<Trial> open_trial(const std::string& path, TrialOptions options = {});
 
 /// Throws UsageError with the nearest names for a tensor that the run has not.
 Tensor require_tensor(const Trial& trial, const std::string& name);

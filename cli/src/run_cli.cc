@@ -223,6 +223,10 @@ class CommandLine {
         ->transform(whole_number(0));
     app->add_option("--end-step", watch_.end_step, "the global step to end before")
         ->transform(whole_number(0));
+    app->add_option("--wait-window", watch_.wait_window,
+                    "how many saved steps may wait for slow workers; default: any number")
+        ->type_name("STEPS")
+        ->transform(whole_number(1));
     app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
         ->transform(whole_number(1, 1000));
     add_json(app, watch_.json, "JSON lines");

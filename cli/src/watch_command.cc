@@ -50,7 +50,8 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
     const milliseconds left = patience ? std::max(*patience - waited, milliseconds(0)) : kAttempt;
     const milliseconds wait = told ? std::min(kAttempt, left) : milliseconds(0);
     try {
-      return create_trial(options.trial, {.wait_for_run = wait});
+      return create_trial(options.trial,
+                          {.wait_for_run = wait, .wait_window = options.wait_window});
     } catch (const MissingCollectionFiles& error) {
       // Thrown before the time was over, it says that waiting is in vain.
       const bool in_vain = told && wait > milliseconds(0) && Clock::now() - attempt < wait / 2;
@@ -124,9 +125,9 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
 
   const StopOnSignal signals;
   const std::stop_token stop = signals.token();
-  const std::unique_ptr<Trial> trial = options.no_wait
-                                           ? open_trial(options.trial)
-                                           : wait_for_trial(options, idle_timeout, stop, err);
+  const std::unique_ptr<Trial> trial =
+      options.no_wait ? open_trial(options.trial, {.wait_window = options.wait_window})
+                      : wait_for_trial(options, idle_timeout, stop, err);
   if (trial == nullptr) {
     err << "cupel watch: stopped before a run began in " << options.trial << '\n';
     return kExitFine;

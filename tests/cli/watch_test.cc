@@ -133,6 +133,24 @@ TEST_F(WatchCommand, without_waiting_judges_what_is_there) {
   EXPECT_THAT(ran.out, HasSubstr("EVALUATED"));
 }
 
+using WatchWorkers = CliTest;
+
+TEST_F(WatchWorkers, waits_for_slow_ones_within_the_window_only) {
+  WorkerWriter fast(store_, {.worker = "a", .num_workers = 2});
+  WorkerWriter slow(store_, {.worker = "b", .num_workers = 2});
+  for (std::int64_t step = 0; step < 9; ++step) fast.save(step, {scalar("loss", kNaN)});
+  const std::vector<std::string> watch = {"watch",           path(),      "--rule",
+                                          "ExplodingTensor", "--no-wait", "--json"};
+  EXPECT_EQ(run(watch).json_lines().size(), 1) << "the closing line";
+  std::vector<std::string> windowed = watch;
+  windowed.insert(windowed.end(), {"--wait-window", "4"});
+  const std::vector<Json> lines = run(windowed).json_lines();
+  ASSERT_EQ(lines.size(), 6 + 1);
+  EXPECT_EQ(lines[0]["missing_workers"], Json::array({"b"}));
+  windowed.back() = "0";
+  EXPECT_EQ(run(windowed).code, kExitError);
+}
+
 TEST_F(WatchCommand, ends_after_a_silence) {
   save(0);
   const Ran ran = run(watch({"--idle-timeout", "0.02"}));

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
@@ -15,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(OpeningATrial, without_a_run_is_refused_at_once) {
   MemoryRun run;
@@ -48,6 +51,20 @@ TEST(OpeningATrial, of_an_ended_run_needs_the_files_of_all_workers) {
   MemoryRun run;
   run.worker({"a", 2}).save_steps({0}).finish();
   EXPECT_THROW(run.open(), MissingCollectionFiles);
+}
+
+TEST(OpeningATrial, tells_how_much_of_the_index_is_read) {
+  MemoryRun run;
+  run.worker().save_steps({0, 1}).seal().save_steps({2});
+  const std::uint64_t bytes = run.open().totals().index_bytes;
+  std::vector<std::uint64_t> done;
+  run.open({.progress = [&](std::uint64_t now, std::uint64_t total) {
+    EXPECT_EQ(total, bytes);
+    EXPECT_LT(now, total);
+    done.push_back(now);
+  }});
+  EXPECT_TRUE(std::ranges::is_sorted(done));
+  EXPECT_THAT(done, SizeIs(2));  // a batch each
 }
 
 TEST(OpeningATrial, names_it_after_its_directory) {

@@ -133,6 +133,8 @@ TEST_P(CompleteSteps, are_as_in_the_table) {
 
 INSTANTIATE_TEST_SUITE_P(Trial, CompleteSteps, ValuesIn(kCompleteSteps), kRowName);
 
+// The last row of the table is WaitWindow's first test.
+
 // ---- has_passed_step: TRAIN 0, 10, 20, 30 at the same global steps, EVAL 0 … 30 at 40 … 70 -----
 
 struct PassedStepRow {

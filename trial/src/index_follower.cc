@@ -81,7 +81,9 @@ bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
     Worker& worker = workers_[name->worker];
     if (info.key <= worker.newest_done_) continue;
     worker.newest_key_ = std::max(worker.newest_key_, info.key);
-    if (worker.open_.try_emplace(info.key, Segment{*name, info.key}).second) any = true;
+    if (!worker.open_.try_emplace(info.key, Segment{*name, info.key}).second) continue;
+    listed_bytes_ += info.size;
+    any = true;
   }
   return any;
 }
@@ -210,6 +212,7 @@ WalkEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t s
 
 void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& batch) {
   block_ = nullptr;
+  if (progress_) progress_(index_bytes_ + batch.message_offset, listed_bytes_);
   for (std::size_t first = 0; first < batch.rows;) {
     std::size_t last = first + 1;
     while (last < batch.rows && batch.step[last] == batch.step[first]) ++last;

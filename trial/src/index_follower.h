@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,11 @@ class IndexFollower {
   /// With `expected_workers` of them known, older keys are not listed again.
   bool follow(bool run_ended, std::size_t expected_workers);
 
+  /// `progress` is told how many bytes of how many listed ones were taken.
+  void tell_progress(std::function<void(std::uint64_t done, std::uint64_t total)> progress) {
+    progress_ = std::move(progress);
+  }
+
   const Workers& workers() const noexcept { return workers_; }
   /// In the order met.
   const std::vector<FormatError>& damage() const noexcept { return damage_; }
@@ -88,6 +94,8 @@ class IndexFollower {
   std::vector<FormatError> damage_;
   std::vector<std::int64_t> rewinds_;
   std::uint64_t index_bytes_ = 0;
+  std::function<void(std::uint64_t, std::uint64_t)> progress_;
+  std::uint64_t listed_bytes_ = 0;
   bool news_ = false;
   RowBlock* block_ = nullptr;  // of the batch being taken
 };

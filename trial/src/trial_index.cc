@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <thread>
@@ -13,6 +11,8 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/format/layout.h"
+#include "environment_options.h"
+#include "step_merge.h"
 
 namespace cupel {
 
@@ -37,19 +37,10 @@ const StepRange& checked(const StepRange& range) {
   return range;
 }
 
-/// What the ported SDK's variable says, in seconds.
-std::chrono::milliseconds end_delay_from_environment() {
-  constexpr const char* kVariable = "SMDEBUG_TRAINING_END_DELAY_REFRESH";
-  constexpr double kLongest = 3600;
-  const char* const text = std::getenv(kVariable);
-  if (text == nullptr || *text == '\0') return {};
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  if (*end == '\0' && seconds >= 0 && seconds <= kLongest)
-    return std::chrono::milliseconds(std::llround(seconds * 1000));
-  log(LogLevel::Warning, std::string(kVariable) +
-                             " is ignored, it is not a number of seconds from 0 to 3600: " + text);
-  return {};
+std::optional<std::int64_t> wait_window_of(const TrialOptions& options) {
+  if (!options.wait_window) return trial_detail::wait_window_from_environment();
+  if (*options.wait_window >= 1) return options.wait_window;
+  throw UsageError("wait_window must be at least 1: " + std::to_string(*options.wait_window));
 }
 
 std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
@@ -62,12 +53,17 @@ std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
 TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options)
     : store_(checked(std::move(store))),
       data_(std::make_shared<IndexData>()),
-      end_delay_(options.end_delay ? *options.end_delay : end_delay_from_environment()),
+      end_delay_(options.end_delay ? *options.end_delay
+                                   : trial_detail::end_delay_from_environment()),
+      wait_window_(wait_window_of(options)),
       watch_(store_->watch()),
       follower_(*store_, *data_, checked(options.range_steps)) {
   const std::lock_guard lock(refresh_mutex_);
   await_collections(options.wait_for_run);
+  follower_.tell_progress(options.progress);
   look();
+  follower_.tell_progress({});
+  look_owed_ = wait_window_.has_value();  // it went on without slow workers by one half only
   const auto files = static_cast<std::int64_t>(collections_->files().size());
   if (newest()->ended && files < collections_->num_workers())
     throw MissingCollectionFiles(store_->location(),
@@ -151,9 +147,10 @@ bool TrialIndex::look() {
     publish(ended_workers_, false);
     throw;
   }
+  const std::int64_t conceded = conceded_;
   publish(std::move(ended_workers), marked);
   look_owed_ = false;
-  return news || marked;
+  return news || marked || conceded_ > conceded;
 }
 
 /// Reads what was committed since the last time; true if steps came or went.
@@ -188,6 +185,7 @@ void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool 
         {*data_->worker_names.emplace(name).first, std::move(steps), sizes});
   }
   snapshot->passed = settled(*snapshot, ended_workers_);
+  if (wait_window_) concede(*snapshot);
   const std::lock_guard lock(newest_mutex_);
   newest_ = std::move(snapshot);
 }
@@ -220,6 +218,27 @@ std::int64_t TrialIndex::settled(const Snapshot& snapshot,
   std::ranges::stable_sort(progress, std::ranges::greater{}, &Progress::attempt);
   progress.resize(wanted, {});
   return std::ranges::min_element(progress, {}, &Progress::step)->step;
+}
+
+/// Goes on without slow workers, by halves of the window, until no more steps wait than may; the
+/// look that opens the run by one half, so that whoever asks at once may still see them come.
+void TrialIndex::concede(Snapshot& snapshot) {
+  for (; rewinds_seen_ < snapshot.rewinds.size(); ++rewinds_seen_)
+    conceded_ = std::min(conceded_, snapshot.rewinds[rewinds_seen_] - 1);
+  snapshot.passed = std::max(snapshot.passed, conceded_);
+  constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
+  if (snapshot.passed == kEverything) return;
+  std::vector<std::int64_t> waiting;
+  trial_detail::StepMerge steps(trial_detail::Reading(&snapshot, std::nullopt), snapshot.passed + 1,
+                                kEverything);
+  for (auto parts = steps.next(); !parts.empty(); parts = steps.next())
+    waiting.push_back(parts.front().rows->step);
+  const auto window = static_cast<std::size_t>(*wait_window_);
+  if (waiting.size() <= window) return;
+  const std::size_t half = std::max<std::size_t>(window / 2, 1);
+  const bool opening = newest() == nullptr;
+  const std::size_t halves = opening ? 1 : (waiting.size() - window + half - 1) / half;
+  snapshot.passed = conceded_ = waiting[halves * half - 1];
 }
 
 }  // namespace cupel

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -48,10 +49,12 @@ class TrialIndex {
   void publish(std::set<std::string, std::less<>> ended_workers, bool ended);
   std::int64_t settled(const Snapshot& snapshot,
                        const std::set<std::string, std::less<>>& ended_workers) const;
+  void concede(Snapshot& snapshot);
 
   const std::shared_ptr<const Store> store_;
   const std::shared_ptr<trial_detail::IndexData> data_;
   const std::chrono::milliseconds end_delay_;
+  const std::optional<std::int64_t> wait_window_;
 
   // One thread at a time refreshes, and owns all this.
   std::mutex refresh_mutex_;
@@ -60,7 +63,9 @@ class TrialIndex {
   std::shared_ptr<const trial_detail::RunCollections> collections_;
   std::set<std::string, std::less<>> ended_workers_;
   std::size_t damage_told_ = 0;
-  bool look_owed_ = false;  // the last look was cut short by the store
+  bool look_owed_ = false;      // the last look was cut short by the store
+  std::int64_t conceded_ = -1;  // up to this step slow workers are not waited for
+  std::size_t rewinds_seen_ = 0;
 
   std::atomic<bool> at_rest_{false};  // the run has ended and all damage was told
 

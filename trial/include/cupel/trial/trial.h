@@ -35,6 +35,14 @@ struct TrialOptions {
   /// as ended: for files that another program copies here in whatever order. Our own writers need
   /// none. Default: SMDEBUG_TRAINING_END_DELAY_REFRESH in seconds, where it is set, else no pause.
   std::optional<std::chrono::milliseconds> end_delay = std::nullopt;
+  /// How many saved steps may wait for workers that have not come so far. When more do, the first
+  /// of them count as passed by all, by halves of the window, until that is kept; missing_workers()
+  /// names who has not. (Opening a run goes on by one half.) At least 1. Default:
+  /// SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW, where it is set, else steps wait until they are complete
+  /// or the run has ended.
+  std::optional<std::int64_t> wait_window = std::nullopt;
+  /// Told how many bytes of how many of the index are read while the run is opened.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
 /// Selects names of tensors; what is left out selects everything. regex and collection exclude each
@@ -88,8 +96,9 @@ class RunComparer;
 /// no other thread queries the view.
 ///
 /// Steps are listed, and the tensors that they hold, when every worker has committed something at
-/// or behind them (last_complete_step()), or the run has ended. What was committed by some can be
-/// asked for by its step all the same.
+/// or behind them (last_complete_step()), or the run has ended, or more steps wait than may
+/// (TrialOptions::wait_window). What was committed by some can be asked for by its step all the
+/// same.
 ///
 /// Where a later attempt of a worker goes back to an earlier step, what it does again replaces what
 /// was there: rewound_to() says so.
@@ -122,8 +131,8 @@ class Trial {
   std::optional<Mode> mode(std::int64_t global_step) const;
   std::optional<std::int64_t> mode_step(std::int64_t global_step) const;
   std::optional<std::int64_t> global_step(Mode mode, std::int64_t mode_step) const;
-  /// The greatest global step that every worker has passed; -1 at first, the last step once the run
-  /// ended.
+  /// The greatest global step that every worker has passed, or that none are waited for at; -1 at
+  /// first, the last step once the run ended.
   std::int64_t last_complete_step() const;
 
   /// Sorted names. An unseen step or mode gives none; regex and collection together are UsageError.
