@@ -267,11 +267,15 @@ void LocalStore::get_ranges(std::string_view key, std::span<Range> ranges) const
 
 void LocalStore::will_read(std::string_view key, std::uint64_t offset,
                            std::uint64_t size) const noexcept {
+  // The system takes up no more at once than it would read ahead by itself.
+  constexpr std::uint64_t kAtOnce = std::uint64_t{128} << 10U;
   try {
-    if (const auto object = open_object(root_, key, O_RDONLY); object && offset < object->size)
-      ::posix_fadvise(object->file.get(), static_cast<off_t>(offset),
-                      static_cast<off_t>(std::min(size, object->size - offset)),
-                      POSIX_FADV_WILLNEED);
+    const auto object = open_object(root_, key, O_RDONLY);
+    if (!object) return;
+    const std::uint64_t end = std::min(object->size, offset + std::min(size, object->size));
+    for (std::uint64_t at = offset; at < end; at += kAtOnce)
+      ::posix_fadvise(object->file.get(), static_cast<off_t>(at),
+                      static_cast<off_t>(std::min(kAtOnce, end - at)), POSIX_FADV_WILLNEED);
   } catch (const std::exception&) {  // whoever reads will meet it
   }
 }

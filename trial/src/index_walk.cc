@@ -110,7 +110,7 @@ IndexWalker::IndexWalker(const Store& store) : store_(store) { forget_memory(); 
 void IndexWalker::forget_memory() { memory_ = std::make_shared<PieceMemory>(); }
 
 void IndexWalker::will_walk(const std::string& key) const {
-  store_.will_read(key, 0, kLongestLastPiece);
+  store_.will_read(key, 0, 2 * kPiece);
 }
 
 WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
@@ -125,7 +125,7 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
     }
     const std::uint64_t length = size - from <= piece + piece / 4 ? size - from : piece;
     const std::shared_ptr<AlignedBuffer> buffer = memory_->take(length);
-    if (from + length < size) store_.will_read(key, from + length, kLongestLastPiece);
+    if (from + length < size) store_.will_read(key, from + length, 2 * kPiece);
     const std::size_t got = store_.get_range(key, from, buffer->span());
     buffer->resize(got);
     walk.came_short = got < length;
