@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <set>
+#include <string_view>
 #include <thread>
 
 #include "cupel/core/error.h"
@@ -52,6 +54,21 @@ TEST_P(StoreContract, an_empty_store_holds_nothing) {
   EXPECT_FALSE(store().stat("a/b").has_value());
   EXPECT_THAT(keys(""), IsEmpty());
   EXPECT_THAT(keys("a/b/"), IsEmpty());
+}
+
+TEST_P(StoreContract, parts_of_an_object_are_read_together) {
+  put("a/b", "0123456789");
+  std::array<std::byte, 3> first{}, second{}, behind{};
+  std::array<Store::Range, 3> ranges = {{{7, first}, {9, second}, {20, behind}}};
+  store().will_read("a/b", 2, 100);
+  store().will_read("absent", 0, 100);
+  store().get_ranges("a/b", ranges);
+  EXPECT_EQ(ranges[0].got, 3U);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(first.data()), 3), "789");
+  EXPECT_EQ(ranges[1].got, 1U);
+  EXPECT_EQ(second[0], std::byte{'9'});
+  EXPECT_EQ(ranges[2].got, 0U);
+  EXPECT_THROW(store().get_ranges("absent", ranges), StoreError);
 }
 
 TEST_P(StoreContract, what_was_put_is_read_back) {
