@@ -24,7 +24,9 @@ std::string snake_case(std::string_view name) {
 }  // namespace
 
 std::span<const BuiltinRule> builtin_rules() {
-  static const std::array rules = {exploding_tensor(), vanishing_gradient()};
+  static const std::array rules = {all_zero(),           exploding_tensor(), loss_not_decreasing(),
+                                   tensor_variance(),    unchanged_tensor(), vanishing_gradient(),
+                                   weight_update_ratio()};
   return rules;
 }
 

@@ -1,11 +1,52 @@
 #pragma once
 
+#include <memory>
+#include <string_view>
+
 #include "cupel/rules/builtin_rules.h"
 
 namespace cupel {
 
+/// The entry of a rule's class R, which has
+///   kName, kSummary, kParameters   what is printed of it;
+///   Options                        its parameters, read;
+///   read(ParameterReader&)         reads them;
+///   needs(const Options&)          what a run must have saved, also of Options{};
+///   R(Trial&, Options).
+template <class R>
+BuiltinRule builtin_rule();
+
+template <class R>
+typename R::Options read_options(const RuleParameters& parameters) {
+  ParameterReader reader(R::kName, parameters, R::kParameters);
+  typename R::Options options = R::read(reader);
+  reader.finish();
+  return options;
+}
+
+template <class R>
+BuiltinRule builtin_rule() {
+  return {
+      .name = R::kName,
+      .summary = R::kSummary,
+      .reads = describe(R::needs(typename R::Options{})),
+      .parameters = R::kParameters,
+      .make = [](Trial& base, const RuleParameters& parameters) -> std::unique_ptr<Rule> {
+        return std::make_unique<R>(base, read_options<R>(parameters));
+      },
+      .check = [](const RuleParameters& parameters) { read_options<R>(parameters); },
+      .needs =
+          [](const RuleParameters& parameters) { return R::needs(read_options<R>(parameters)); },
+  };
+}
+
 // One function for each file that holds a rule; builtin_rules.cc lists them.
+BuiltinRule all_zero();
 BuiltinRule exploding_tensor();
+BuiltinRule loss_not_decreasing();
+BuiltinRule tensor_variance();
+BuiltinRule unchanged_tensor();
 BuiltinRule vanishing_gradient();
+BuiltinRule weight_update_ratio();
 
 }  // namespace cupel

@@ -5,8 +5,7 @@
 //   1. the counts of NaN and infinities, which the hook keeps of every float tensor it looked at;
 //   2. min, max and their abs forms: they propagate NaN, and hold an infinity if one is there;
 //   3. mean, sum, l1, l2 and the like: a finite one proves that every element is finite. What is
-//   not
-//      finite may come from overflow, so the raw value decides where there is one;
+//      not finite may come from overflow, so the raw value decides where there is one;
 //   4. without one, NaN counts as found (or as inf - inf, itself a find unless only_nan), an
 //      infinite mean as an infinity, and anything else stays open: the tensor is skipped.
 
@@ -17,34 +16,13 @@
 #include <vector>
 
 #include "builtin_table.h"
-#include "cupel/core/error.h"
 #include "cupel/rules/number_text.h"
+#include "elements.h"
+#include "tensor_rule.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
-
-constexpr std::string_view kName = "ExplodingTensor";
-constexpr std::array kParameters = {
-    ParameterInfo{"collection_names", "list", "",
-                  "collections to look at; with tensor_regex: both; default: all tensors"},
-    ParameterInfo{"tensor_regex", "list", "", "patterns searched in the names of tensors"},
-    ParameterInfo{"only_nan", "bool", "False", "whether infinities are fine"},
-};
-
-struct Options {
-  TensorSelection selection;
-  bool only_nan = false;
-};
-
-Options read_options(const RuleParameters& parameters) {
-  ParameterReader reader(kName, parameters, kParameters);
-  Options options;
-  options.selection = TensorSelection::read(reader);
-  options.only_nan = reader.boolean("only_nan");
-  reader.finish();
-  return options;
-}
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -185,123 +163,75 @@ std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_na
   return std::nullopt;
 }
 
-template <class T>
-double widened(T element) noexcept {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
-    return static_cast<double>(static_cast<float>(element));
-  } else {
-    return static_cast<double>(element);
-  }
-}
-
-template <class T>
-ValueCounts count_elements(std::span<const T> elements, std::optional<std::size_t>& first_nan,
-                           std::optional<std::size_t>& first_infinity) {
-  ValueCounts counts;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const double element = widened(elements[i]);
-    if (std::isfinite(element)) continue;
-    if (std::isnan(element)) {
-      ++counts.nan;
-      if (!first_nan) first_nan = i;
-    } else {
-      ++(element > 0 ? counts.pos_inf : counts.neg_inf);
-      if (!first_infinity) first_infinity = i;
-    }
-  }
-  return counts;
-}
-
 Judgement judge_raw(const TensorValue& value, bool only_nan) {
-  std::optional<std::size_t> first_nan;
-  std::optional<std::size_t> first_infinity;
   ValueCounts counts;
-  switch (value.dtype()) {
-    case DType::F16:
-      counts = count_elements(value.as<Float16>(), first_nan, first_infinity);
-      break;
-    case DType::BF16:
-      counts = count_elements(value.as<BFloat16>(), first_nan, first_infinity);
-      break;
-    case DType::F32:
-      counts = count_elements(value.as<float>(), first_nan, first_infinity);
-      break;
-    case DType::F64:
-      counts = count_elements(value.as<double>(), first_nan, first_infinity);
-      break;
-    default:
-      break;
-  }
+  std::optional<std::size_t> first;
+  for_each_span(value, [&](std::span<const double> elements, std::size_t begin) {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const double element = elements[i];
+      if (std::isfinite(element)) continue;
+      ++(std::isnan(element) ? counts.nan : element > 0 ? counts.pos_inf : counts.neg_inf);
+      if (!first && (std::isnan(element) || !only_nan)) first = begin + i;
+    }
+    return true;
+  });
   Judgement judgement =
       judge_counts(counts, {.only_nan = only_nan, .in_words = true}, "nan, inf (from raw)");
-  std::optional<std::size_t> first = first_nan;
-  if (!only_nan && first_infinity && (!first || *first_infinity < *first)) first = first_infinity;
-  if (judgement.fired && first)
-    judgement.found += ", the first at element " + std::to_string(*first);
+  if (first) judgement.found += ", the first at element " + std::to_string(*first);
   return judgement;
 }
 
-class ExplodingTensor final : public Rule {
+class ExplodingTensor final : public TensorRule {
  public:
-  ExplodingTensor(Trial& base, Options options)
-      : Rule(base),
-        options_(std::move(options)),
-        names_(options_.selection.collections, options_.selection.patterns) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override {
-    return options_.selection.description() +
-           ": counts of NaN and infinities, else min and max, else raw values";
+  static constexpr std::string_view kName = "ExplodingTensor";
+  static constexpr std::string_view kSummary = "NaN or infinities in a tensor";
+  static constexpr std::array kParameters = {
+      kCollectionNames, kTensorRegex,
+      ParameterInfo{"only_nan", "bool", "False", "whether infinities are fine"}};
+  struct Options {
+    NeededTensors tensors = unread_selection(true);
+    bool only_nan = false;
+  };
+  static Options read(ParameterReader& reader) {
+    return {.tensors = read_selection(reader), .only_nan = reader.boolean("only_nan")};
+  }
+  static RuleNeeds needs(const Options& options) {
+    TensorNeed need = {
+        .tensors = options.tensors,
+        .suffices = {TensorSource::counts(), TensorSource::of({kExtremes[0], kExtremes[1]}),
+                     TensorSource::of({kExtremes[3]}), TensorSource::value()},
+        .spares = {}};
+    for (const Reduction sum : kSums) need.spares.push_back(TensorSource::of({sum}));
+    return {{std::move(need)}};
   }
 
-  Verdict invoke_at_step(std::int64_t step) override {
-    Verdict verdict;
-    const std::size_t selected = base_trial().visit_step(
-        step, names_, [&](const RecordView& record) { judge(record, verdict); });
-    if (selected == 0)
-      verdict.not_applicable("nothing of " + options_.selection.description() +
-                             " was saved at this step");
-    return verdict;
-  }
+  ExplodingTensor(Trial& base, const Options& options)
+      : TensorRule(base, kName, needs(options)), only_nan_(options.only_nan) {}
 
  private:
-  void judge(const RecordView& record, Verdict& verdict) const {
-    std::optional<Judgement> judgement;
-    try {
-      const std::optional<Judgement> indexed = judge_index(record, explaining());
-      if (indexed && indexed->fired && !explaining()) {
-        judgement = judge_index(record, true);
-      } else {
-        judgement = indexed ? indexed : judge_beyond_index(record);
-      }
-    } catch (const TensorUnavailableForStep& error) {
-      verdict.skip({record.tensor(), std::string(record.worker()), error.what()});
-      return;
+  void judge(TensorCopy& copy) override {
+    std::optional<Judgement> judgement = judge_index(copy.record(), explaining());
+    if (judgement && judgement->fired && !explaining()) {
+      judgement = judge_index(copy.record(), true);
+    } else if (!judgement && copy.record().has_value()) {
+      const auto value = copy.value();
+      if (!value) return;
+      judgement = judge_raw(*value, only_nan_);
+    } else if (!judgement) {
+      judgement = judge_totals(copy.record().reductions(), only_nan_);
     }
-    if (!judgement) {
-      verdict.skip({record.tensor(), std::string(record.worker()),
-                    "what was saved leaves open whether there are NaN or infinities; min and max, "
-                    "or the raw value, would say"});
-      return;
-    }
-    verdict.count(1);
-    if (explaining())
-      verdict.observe({.tensor = record.tensor(),
-                       .worker = std::string(record.worker()),
-                       .read = judgement->read,
-                       .compared = judgement->found,
-                       .fired = judgement->fired});
-    if (judgement->fired)
-      verdict.add({.tensor = record.tensor(),
-                   .worker = std::string(record.worker()),
-                   .value = judgement->value,
-                   .threshold = 0,
-                   .message = std::move(judgement->found)});
+    if (!judgement)
+      return copy.skip(
+          "what was saved leaves open whether there are NaN or infinities; min and max, or the raw "
+          "value, would say");
+    copy.judged(judgement->fired, judgement->value, 0, [&] {
+      return Words{judgement->read, judgement->found, judgement->found};
+    });
   }
 
   // Stages 1 to 3.
   std::optional<Judgement> judge_index(const RecordView& record, bool in_words) const {
-    const Question question{.only_nan = options_.only_nan, .in_words = in_words};
+    const Question question{.only_nan = only_nan_, .in_words = in_words};
     const DType dtype = record.dtype();
     if (!is_floating(dtype)) {
       Judgement judgement;
@@ -319,35 +249,11 @@ class ExplodingTensor final : public Rule {
     return prove_clean(saved, question);
   }
 
-  // The raw value, else stage 4.
-  std::optional<Judgement> judge_beyond_index(const RecordView& record) const {
-    if (record.has_value()) {
-      const Tensor tensor = base_trial().tensor(record.tensor());
-      return judge_raw(tensor.value(record.step(), Mode::Global, record.worker()),
-                       options_.only_nan);
-    }
-    return judge_totals(record.reductions(), options_.only_nan);
-  }
-
-  Options options_;
-  NameSelection names_;
+  bool only_nan_;
 };
 
 }  // namespace
 
-BuiltinRule exploding_tensor() {
-  return {
-      .name = kName,
-      .summary = "NaN or infinities in a tensor",
-      .reads =
-          "all tensors, or those selected: counts of NaN and infinities, which are always "
-          "saved; else min and max, else other reductions, else raw values",
-      .parameters = kParameters,
-      .make = [](Trial& base, const RuleParameters& parameters) -> std::unique_ptr<Rule> {
-        return std::make_unique<ExplodingTensor>(base, read_options(parameters));
-      },
-      .check = [](const RuleParameters& parameters) { read_options(parameters); },
-  };
-}
+BuiltinRule exploding_tensor() { return builtin_rule<ExplodingTensor>(); }
 
 }  // namespace cupel

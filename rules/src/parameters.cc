@@ -1,5 +1,6 @@
 #include "cupel/rules/parameters.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -54,14 +55,23 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return static_cast<std::int64_t>(*number);
 }
 
-std::string legal_numbers(double at_least, double at_most) {
-  const bool from = at_least > std::numeric_limits<double>::lowest();
-  const bool to = at_most < std::numeric_limits<double>::max();
-  if (from && to)
-    return "a number from " + shortest_text(at_least) + " to " + shortest_text(at_most);
-  if (from) return "a number >= " + shortest_text(at_least);
-  if (to) return "a number <= " + shortest_text(at_most);
-  return "a finite number";
+std::string legal_numbers(const NumberRange& range) {
+  const bool from = range.least > std::numeric_limits<double>::lowest();
+  const bool to = range.most < std::numeric_limits<double>::max();
+  if (from && to && !range.open_below && !range.open_above)
+    return "a number from " + shortest_text(range.least) + " to " + shortest_text(range.most);
+  std::string text;
+  if (from) text += (range.open_below ? "> " : ">= ") + shortest_text(range.least);
+  if (to)
+    text += (from ? " and " : "") + std::string(range.open_above ? "< " : "<= ") +
+            shortest_text(range.most);
+  return text.empty() ? "a finite number" : "a number " + text;
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 // The elements of a JSON array of strings; nothing for any other text, such as the pattern "[0-9]".
@@ -84,26 +94,40 @@ ParameterReader::ParameterReader(std::string_view rule, const RuleParameters& pa
     : rule_(rule), parameters_(parameters), known_(known) {}
 
 double ParameterReader::number(std::string_view name, double at_least, double at_most) {
-  return optional_number(name, at_least, at_most).value_or(at_least);
+  return number(name, {at_least, at_most});
+}
+
+double ParameterReader::number(std::string_view name, const NumberRange& range) {
+  return optional_number(name, range).value_or(range.least);
 }
 
 std::optional<double> ParameterReader::optional_number(std::string_view name, double at_least,
                                                        double at_most) {
+  return optional_number(name, {at_least, at_most});
+}
+
+std::optional<double> ParameterReader::optional_number(std::string_view name,
+                                                       const NumberRange& range) {
   const std::string_view text = text_or_default(name);
   if (text.empty()) return std::nullopt;
   const auto number = parse_number(text);
-  if (number && *number >= at_least && *number <= at_most) return number;
-  wrong_value(name, text, legal_numbers(at_least, at_most));
+  if (number && range.contains(*number)) return number;
+  wrong_value(name, text, legal_numbers(range));
   return std::nullopt;
 }
 
 std::int64_t ParameterReader::integer(std::string_view name, std::int64_t at_least) {
+  return optional_integer(name, at_least).value_or(at_least);
+}
+
+std::optional<std::int64_t> ParameterReader::optional_integer(std::string_view name,
+                                                              std::int64_t at_least) {
   const std::string_view text = text_or_default(name);
-  if (text.empty()) return at_least;
+  if (text.empty()) return std::nullopt;
   const auto integer = parse_integer(text);
-  if (integer && *integer >= at_least) return *integer;
+  if (integer && *integer >= at_least) return integer;
   wrong_value(name, text, "a whole number >= " + std::to_string(at_least));
-  return at_least;
+  return std::nullopt;
 }
 
 bool ParameterReader::boolean(std::string_view name) {
@@ -130,6 +154,19 @@ std::vector<std::string> ParameterReader::list(std::string_view name) {
 
 std::string ParameterReader::text(std::string_view name) {
   return std::string(text_or_default(name));
+}
+
+std::string ParameterReader::choice(std::string_view name,
+                                    std::span<const std::string_view> legal) {
+  const std::string_view text = text_or_default(name);
+  if (text.empty()) return {};
+  std::string all;
+  for (const std::string_view one : legal) {
+    if (same_letters(one, text)) return std::string(one);
+    all += (all.empty() ? "" : ", ") + std::string(one);
+  }
+  wrong_value(name, text, all);
+  return {};
 }
 
 void ParameterReader::fail(std::string message) {

@@ -4,10 +4,14 @@
 
 namespace cupel {
 
-TensorSelection TensorSelection::read(ParameterReader& reader) {
-  TensorSelection selection;
-  selection.collections = reader.list("collection_names");
-  for (const std::string& pattern : reader.list("tensor_regex")) {
+NeededTensors unread_selection(bool all_if_none) {
+  return {.all_if_none = all_if_none, .parameters = {"collection_names", "tensor_regex"}};
+}
+
+NeededTensors read_selection(ParameterReader& reader) {
+  NeededTensors selection = unread_selection(true);
+  selection.collections = reader.list(kCollectionNames.name);
+  for (const std::string& pattern : reader.list(kTensorRegex.name)) {
     try {
       selection.patterns.add(pattern);
     } catch (const UsageError& error) {
@@ -17,16 +21,14 @@ TensorSelection TensorSelection::read(ParameterReader& reader) {
   return selection;
 }
 
-std::string TensorSelection::description() const {
-  std::string text;
-  if (!collections.empty()) {
-    text += collections.size() == 1 ? "the collection " : "the collections ";
-    for (std::size_t i = 0; i < collections.size(); ++i)
-      text += (i == 0 ? "" : ", ") + collections[i];
-  }
-  for (const std::string& pattern : patterns.texts())
-    text += (text.empty() ? "names matching \"" : ", names matching \"") + pattern + "\"";
-  return text.empty() ? "all tensors" : text;
+NeededTensors read_required_selection(ParameterReader& reader) {
+  const std::size_t mistakes = reader.mistakes();
+  NeededTensors selection = read_selection(reader);
+  selection.all_if_none = false;
+  if (selection.collections.empty() && selection.patterns.texts().empty() &&
+      reader.mistakes() == mistakes)
+    reader.fail("which tensors to look at is not given; collection_names or tensor_regex says it");
+  return selection;
 }
 
 }  // namespace cupel

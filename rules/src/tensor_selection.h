@@ -1,24 +1,24 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <string_view>
 
-#include "cupel/core/pattern.h"
 #include "cupel/rules/parameters.h"
+#include "cupel/rules/rule_needs.h"
 
 namespace cupel {
 
-/// Which tensors a rule looks at: those of some collections and those whose names match some
-/// patterns, together; all of a step when neither is given.
-struct TensorSelection {
-  std::vector<std::string> collections;
-  PatternList patterns;
+/// The parameters collection_names and tensor_regex, as rules that take them list them.
+inline constexpr ParameterInfo kCollectionNames{"collection_names", "list", "",
+                                                "collections to look at; with tensor_regex: both"};
+inline constexpr ParameterInfo kTensorRegex{"tensor_regex", "list", "",
+                                            "patterns searched in the names of tensors"};
 
-  /// Takes them from the parameters collection_names and tensor_regex.
-  static TensorSelection read(ParameterReader& reader);
+/// What those two choose, together; every tensor of a step where neither is given.
+NeededTensors read_selection(ParameterReader& reader);
+/// The same; that neither is given is a mistake.
+NeededTensors read_required_selection(ParameterReader& reader);
 
-  /// "the collections gradients, weights and names matching \"relu\"".
-  std::string description() const;
-};
+/// What a rule looks at before anybody gave it parameters.
+NeededTensors unread_selection(bool all_if_none);
 
 }  // namespace cupel

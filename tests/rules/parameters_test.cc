@@ -175,5 +175,29 @@ TEST(ParameterReader, all_mistakes_are_reported_together) {
   EXPECT_THAT(text, HasSubstr("\nTestRule: unknown parameter \"colour\""));
 }
 
+TEST(ParameterReader, open_bounds_are_not_legal_themselves) {
+  const auto read_open = [](const std::string& text) {
+    return read({{"threshold", text}}, [](ParameterReader& reader) {
+      return reader.number("threshold",
+                           {.least = 0, .most = 100, .open_below = true, .open_above = true});
+    });
+  };
+  EXPECT_EQ(read_open("0.5"), 0.5);
+  for (const char* text : {"0", "100"})
+    EXPECT_THAT(usage_error([&] { read_open(text); }), HasSubstr("legal is a number > 0 and < 100"))
+        << text;
+}
+
+TEST(ParameterReader, a_choice_is_one_of_the_legal_texts_in_any_case) {
+  constexpr std::array<std::string_view, 2> kLegal = {"EVAL", "TRAIN"};
+  const auto read_choice = [&](const std::string& text) {
+    return read({{"names", text}},
+                [&](ParameterReader& reader) { return reader.choice("names", kLegal); });
+  };
+  EXPECT_EQ(read_choice("train"), "TRAIN");
+  EXPECT_EQ(read_choice("None"), "");
+  EXPECT_THAT(usage_error([&] { read_choice("trai"); }), HasSubstr("legal is EVAL, TRAIN"));
+}
+
 }  // namespace
 }  // namespace cupel

@@ -476,7 +476,7 @@ TEST(RuleRunner, explains_each_step_before_what_was_found_there) {
   ASSERT_EQ(result.verdicts[0].skips.size(), 1U);
   EXPECT_EQ(result.verdicts[0].skips[0].tensor, "g2");
   EXPECT_EQ(result.verdicts[2].message, "the rule tells nothing of what it looked at");
-  EXPECT_THAT(result.verdicts[3].message, StartsWith("not applicable: no tensor of the"));
+  EXPECT_THAT(result.verdicts[3].message, StartsWith("not applicable: nothing of the"));
 }
 
 TEST(RuleRunner, observations_are_made_only_to_explain) {
@@ -505,7 +505,7 @@ TEST(RuleRunner, a_rule_that_sees_nothing_says_once_why) {
   const Result result = run_all(runner);
   EXPECT_THAT(
       result.summary.rules[0].message,
-      "saw nothing in its 25 saved steps: no tensor of the collection gradients was saved at this "
+      "saw nothing in its 25 saved steps: nothing of the collection gradients was saved at this "
       "step; it reads the collection gradients: abs_mean, else l1, else raw values");
   EXPECT_EQ(result.summary.rules[0].status, RuleStatus::NoIssuesFound);
   EXPECT_EQ(std::count_if(log.lines().begin(), log.lines().end(),

@@ -250,6 +250,16 @@ TEST(BuiltinRules, are_found_by_either_form_of_their_name) {
   EXPECT_EQ(find_builtin_rule("vanishinggradient"), nullptr);
 }
 
+/// What a rule cannot do without.
+RuleParameters required_parameters(const BuiltinRule& rule) {
+  RuleParameters parameters;
+  for (const ParameterInfo& parameter : rule.parameters) {
+    if (parameter.name == "tensor_regex") parameters["tensor_regex"] = "w";
+    if (parameter.name == "max_threshold") parameters["max_threshold"] = "1";
+  }
+  return parameters;
+}
+
 TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
   LossRun run({0});
   Trial trial = run.open();
@@ -257,7 +267,7 @@ TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
   for (const BuiltinRule& rule : builtin_rules()) {
     EXPECT_LT(before, rule.name);
     before = rule.name;
-    EXPECT_EQ(rule.make(trial, {})->rule_name(), rule.name);
+    EXPECT_EQ(rule.make(trial, required_parameters(rule))->rule_name(), rule.name);
   }
 }
 
@@ -275,8 +285,9 @@ TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
   EXPECT_EQ(message("VanishingGradients"),
             "unknown rule \"VanishingGradients\"; did you mean VanishingGradient?");
   EXPECT_EQ(message("Frobnicate"),
-            "unknown rule \"Frobnicate\"; the built-in rules are ExplodingTensor, "
-            "VanishingGradient");
+            "unknown rule \"Frobnicate\"; the built-in rules are AllZero, ExplodingTensor, "
+            "LossNotDecreasing, TensorVariance, UnchangedTensor, VanishingGradient, "
+            "WeightUpdateRatio");
 }
 
 TEST(BuiltinRules, parameters_are_checked_without_a_run) {

@@ -113,7 +113,7 @@ TEST(VanishingGradient, skips_a_value_that_is_gone_and_judges_the_others) {
 
 TEST(VanishingGradient, skips_text_and_empty_tensors) {
   EXPECT_THAT(judge(GradientRun({texts("g1", {"a"}), raw("g2", {})})),
-              ElementsAre("skips g1 worker_0: text has no magnitude",
+              ElementsAre("skips g1 worker_0: text is no numbers",
                           "skips g2 worker_0: the tensor is empty"));
 }
 
@@ -129,7 +129,7 @@ TEST(VanishingGradient, looks_at_no_other_tensors) {
 TEST(VanishingGradient, does_not_apply_to_a_step_without_gradients) {
   EXPECT_THAT(
       judge(GradientRun({reduced("w", "abs_mean", 0)})),
-      ElementsAre("not applicable: no tensor of the collection gradients was saved at this step"));
+      ElementsAre("not applicable: nothing of the collection gradients was saved at this step"));
 }
 
 TEST(VanishingGradient, a_tensor_saved_at_other_steps_is_not_selected) {

@@ -2,11 +2,13 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "cupel/rules/parameters.h"
 #include "cupel/rules/rule.h"
+#include "cupel/rules/rule_needs.h"
 
 namespace cupel {
 
@@ -14,11 +16,13 @@ namespace cupel {
 struct BuiltinRule {
   std::string_view name;     ///< "VanishingGradient"
   std::string_view summary;  ///< One line.
-  std::string_view reads;    ///< Which tensors, which reductions, what else it can be fed with.
+  std::string reads;         ///< Its needs in words, before anybody gave it parameters.
   std::span<const ParameterInfo> parameters;
   std::unique_ptr<Rule> (*make)(Trial& base, const RuleParameters& parameters);
   /// Throws what make() would throw for these parameters; needs no run.
   void (*check)(const RuleParameters& parameters);
+  /// What a run must have saved to feed the rule; throws what make() would throw.
+  RuleNeeds (*needs)(const RuleParameters& parameters);
 };
 
 /// All of them, by name.

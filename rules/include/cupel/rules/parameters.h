@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,18 @@ struct ParameterInfo {
   std::string_view help;
 };
 
+/// Which numbers are legal. Both bounds belong to them unless they are open.
+struct NumberRange {
+  double least = 0;
+  double most = 0;
+  bool open_below = false;
+  bool open_above = false;
+  bool contains(double number) const noexcept {
+    return (open_below ? number > least : number >= least) &&
+           (open_above ? number < most : number <= most);
+  }
+};
+
 /// Converts a rule's parameters, once, and collects every mistake before it reports them all
 /// together.
 ///
@@ -36,17 +49,25 @@ class ParameterReader {
 
   /// Decimal or exponent form, finite, within the bounds (both belong to them).
   double number(std::string_view name, double at_least, double at_most);
+  double number(std::string_view name, const NumberRange& range);
+  std::optional<double> optional_number(std::string_view name, const NumberRange& range);
   std::optional<double> optional_number(std::string_view name, double at_least, double at_most);
   /// Digits with an optional sign, or a number with a zero fraction ("10.0").
   std::int64_t integer(std::string_view name, std::int64_t at_least);
+  std::optional<std::int64_t> optional_integer(std::string_view name, std::int64_t at_least);
   /// True, true, 1, False, false, 0.
   bool boolean(std::string_view name);
   /// Split at commas, blanks trimmed; or a JSON array of strings, which may hold commas.
   std::vector<std::string> list(std::string_view name);
   std::string text(std::string_view name);
 
+  /// The text, as one of the legal ones spells it, whatever its case; "" where it is not given.
+  std::string choice(std::string_view name, std::span<const std::string_view> legal);
+
   /// Records a mistake of the caller's own finding, such as two parameters that exclude each other.
   void fail(std::string message);
+  /// How many there are so far.
+  std::size_t mistakes() const noexcept { return mistakes_.size(); }
 
   /// Throws UsageError with one line per mistake: the rule, the parameter, its value and what is
   /// legal.

@@ -1,0 +1,67 @@
+#include "tensor_copy.h"
+
+#include <utility>
+
+#include "cupel/core/error.h"
+
+namespace cupel {
+
+void TensorCopy::skip(std::string reason) {
+  verdict_.skip({record_.tensor(), std::string(record_.worker()), std::move(reason)});
+}
+
+bool TensorCopy::has_numbers() {
+  if (record_.dtype() == DType::Utf8) {
+    skip("text is no numbers");
+  } else if (record_.elements() == 0) {
+    skip("the tensor is empty");
+  } else {
+    return true;
+  }
+  return false;
+}
+
+std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
+  if (const auto saved = saved_number(record_, wanted)) return saved;
+  if (!record_.has_value()) {
+    skip(none_was_saved(sources_of(wanted)));
+    return std::nullopt;
+  }
+  try {
+    const Tensor tensor = rule_.base_trial().tensor(record_.tensor());
+    const ReductionQuery query = {.worker = std::string(record_.worker())};
+    return TensorNumber{tensor.reduction_value(record_.step(), to_string(wanted), query), wanted,
+                        TensorNumber::Origin::Value};
+  } catch (const TensorUnavailableForStep& error) {
+    skip(error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<TensorValue> TensorCopy::value() { return value_at(record_.step()); }
+
+std::optional<TensorValue> TensorCopy::value_at(std::int64_t step) {
+  try {
+    return rule_.base_trial().tensor(record_.tensor()).value(step, Mode::Global, record_.worker());
+  } catch (const TensorUnavailableForStep& error) {
+    skip(error.what());
+    return std::nullopt;
+  }
+}
+
+void TensorCopy::tell(bool fired, double value, double threshold, Words words) {
+  if (rule_.explaining())
+    verdict_.observe({.tensor = record_.tensor(),
+                      .worker = std::string(record_.worker()),
+                      .read = std::move(words.read),
+                      .compared = std::move(words.compared),
+                      .fired = fired});
+  if (fired)
+    verdict_.add({.tensor = record_.tensor(),
+                  .worker = std::string(record_.worker()),
+                  .value = value,
+                  .threshold = threshold,
+                  .message = std::move(words.message)});
+}
+
+}  // namespace cupel

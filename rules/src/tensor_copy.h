@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cupel/rules/rule.h"
+#include "tensor_number.h"
+
+namespace cupel {
+
+/// What is said of a judgement, where somebody reads it.
+struct Words {
+  std::string read;      ///< "abs_mean (saved)"
+  std::string compared;  ///< "3.1e-09 < 1e-07"
+  std::string message;   ///< Of the finding: "abs_mean 3.1e-09 < 1e-07".
+};
+
+/// One copy of a tensor, of one worker at one step, while a rule judges it: what was saved of it,
+/// and where the rule says what came out. For as long as the record is visited.
+class TensorCopy {
+ public:
+  TensorCopy(const Rule& rule, const RecordView& record, Verdict& verdict) noexcept
+      : rule_(rule), record_(record), verdict_(verdict) {}
+
+  const RecordView& record() const noexcept { return record_; }
+
+  /// Says that the rule cannot use this copy, and why.
+  void skip(std::string reason);
+  /// Whether there are numbers to judge; text and empty tensors are skipped.
+  bool has_numbers();
+  /// The reduction as it was saved, or derived from what was, or computed from the raw value. Where
+  /// there is none of it, skips and returns nothing.
+  std::optional<TensorNumber> number(Reduction wanted);
+  /// The raw value; where it is not to be had, skips and returns nothing.
+  std::optional<TensorValue> value();
+  /// The raw value of an earlier step from the same worker, likewise.
+  std::optional<TensorValue> value_at(std::int64_t step);
+
+  /// Counts a judgement. `words()` gives its Words and is called only if somebody reads them.
+  template <class F>
+  void judged(bool fired, double value, double threshold, F&& words) {
+    verdict_.count(1);
+    if (fired || rule_.explaining()) tell(fired, value, threshold, words());
+  }
+  /// The same of a copy that is only remembered, for a judgement to come.
+  template <class F>
+  void noted(F&& words) {
+    verdict_.count(1);
+    if (rule_.explaining()) tell(false, 0, 0, words());
+  }
+
+ private:
+  void tell(bool fired, double value, double threshold, Words words);
+  const Rule& rule_;
+  const RecordView& record_;
+  Verdict& verdict_;
+};
+
+}  // namespace cupel

@@ -1,0 +1,52 @@
+#include "tensor_rule.h"
+
+#include "judged_mode.h"
+
+namespace cupel {
+
+TensorRule::TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs)
+    : Rule(base),
+      name_(name),
+      reads_(describe(needs)),
+      tensors_(needs.tensors.front().tensors.description()),
+      modes_(needs.tensors.front().modes),
+      names_(needs.tensors.front().tensors.collections, needs.tensors.front().tensors.patterns) {}
+
+Verdict TensorRule::invoke_at_step(std::int64_t step) {
+  Verdict verdict;
+  const Mode judged = judged_mode(base_trial(), modes_);
+  if (judged != Mode::Global) {
+    const Mode mode = base_trial().mode(step).value_or(Mode::Global);
+    if (mode != judged) {
+      verdict.not_applicable("the rule judges the steps of " + std::string(to_string(judged)) +
+                             ", and this is one of " + std::string(to_string(mode)));
+      return verdict;
+    }
+  }
+  prepare(step, judged);
+  const std::size_t selected = base_trial().visit_step(step, names_, [&](const RecordView& record) {
+    TensorCopy copy(*this, record, verdict);
+    judge(copy);
+  });
+  if (selected == 0) verdict.not_applicable("nothing of " + tensors_ + " was saved at this step");
+  return verdict;
+}
+
+void TensorRule::prepare(std::int64_t /*step*/, Mode /*judged*/) {}
+
+void HistoryRule::prepare(std::int64_t step, Mode judged) {
+  if (judged != judged_) memory_.start_over();
+  judged_ = judged;
+  memory_.bring_before(
+      step, base_trial(), names(), [this] { forget(); },
+      [this](const RecordView& record) {
+        if (is_judged(record.mode(), judged_)) remember(record);
+      });
+}
+
+void HistoryRule::judge(TensorCopy& copy) {
+  judge_with_history(copy);
+  remember(copy.record());
+}
+
+}  // namespace cupel

@@ -1,0 +1,254 @@
+// A tensor stays as it is over its last num_steps saved steps: its value now is close to each of
+// the earlier ones, where close is, element by element,
+//   a == b, or |a - b| <= atol + rtol * |b|, or, with equal_nan, both are NaN.
+//
+// Means that were saved often settle that it did change: they cannot differ by more than the means
+// of what each element may. Where raw values are missing at one of the steps, all reductions that
+// the steps have in common are compared instead, which is approximate.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <optional>
+
+#include "builtin_table.h"
+#include "cupel/rules/number_text.h"
+#include "elements.h"
+#include "judged_mode.h"
+#include "tensor_rule.h"
+#include "tensor_selection.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp::Mean, true};
+constexpr double kMost = std::numeric_limits<double>::max();
+// Of saved means, which are rounded.
+constexpr double kRounding = 1e-13;
+
+struct Tolerance {
+  double relative = 1e-5;
+  double absolute = 1e-8;
+  bool equal_nan = false;
+
+  bool close(double a, double b) const noexcept {
+    if (a == b) return true;
+    if (std::isnan(a) || std::isnan(b)) return equal_nan && std::isnan(a) && std::isnan(b);
+    return std::isfinite(a) && std::isfinite(b) &&
+           std::abs(a - b) <= absolute + relative * std::abs(b);
+  }
+};
+
+// The largest difference of two values that are close; nothing if they are not.
+std::optional<double> difference(const TensorValue& now, const TensorValue& before,
+                                 const Tolerance& tolerance) {
+  if (now.shape() != before.shape()) return std::nullopt;
+  double largest = 0;
+  bool all_close = true;
+  for_each_span(now, before, [&](std::span<const double> a, std::span<const double> b) {
+    for (std::size_t i = 0; i < a.size() && all_close; ++i) {
+      all_close = tolerance.close(a[i], b[i]);
+      if (std::isfinite(a[i])) largest = std::max(largest, std::abs(a[i] - b[i]));
+    }
+    return all_close;
+  });
+  return all_close ? std::optional(largest) : std::nullopt;
+}
+
+// A saved step of a tensor.
+struct Saved {
+  std::int64_t number = 0;  // of the mode
+  std::int64_t step = 0;    // global
+  std::int64_t elements = 0;
+  bool has_value = false;
+  std::optional<double> mean, abs_mean;
+};
+
+Saved saved_of(const RecordView& record) {
+  return {record.mode_step(), record.step(),           record.elements(),
+          record.has_value(), record.reduction(kMean), record.reduction(kAbsMean)};
+}
+
+class UnchangedTensor final : public HistoryRule {
+ public:
+  static constexpr std::string_view kName = "UnchangedTensor";
+  static constexpr std::string_view kSummary = "a tensor stays the same over several saved steps";
+  static constexpr std::array kParameters = {
+      kCollectionNames,
+      kTensorRegex,
+      ParameterInfo{"num_steps", "int", "3", "over how many saved steps of a mode (>= 2)"},
+      ParameterInfo{"rtol", "float", "1e-5", "how far elements may differ, of their size (>= 0)"},
+      ParameterInfo{"atol", "float", "1e-8", "and beside that (>= 0)"},
+      ParameterInfo{"equal_nan", "bool", "False", "whether NaN is the same as NaN"}};
+  struct Options {
+    NeededTensors tensors = unread_selection(false);
+    std::int64_t num_steps = 3;
+    Tolerance tolerance = {};
+  };
+
+  static Options read(ParameterReader& reader) {
+    return {.tensors = read_required_selection(reader),
+            .num_steps = reader.integer("num_steps", 2),
+            .tolerance = {.relative = reader.number("rtol", 0, kMost),
+                          .absolute = reader.number("atol", 0, kMost),
+                          .equal_nan = reader.boolean("equal_nan")}};
+  }
+
+  static RuleNeeds needs(const Options& options) {
+    return {{{.tensors = options.tensors,
+              .suffices = {TensorSource::value()},
+              .spares = {TensorSource::of({kMean, kAbsMean})},
+              .steps = {options.num_steps, "num_steps"}}}};
+  }
+
+  UnchangedTensor(Trial& base, const Options& options)
+      : HistoryRule(base, kName, needs(options)),
+        tolerance_(options.tolerance),
+        num_steps_(static_cast<std::size_t>(options.num_steps)) {}
+
+ private:
+  // By mode.
+  using History = std::array<std::deque<Saved>, kAllModes.size()>;
+
+  // The earlier steps of the record's mode.
+  std::deque<Saved>& history_of(const RecordView& record) {
+    return histories_.of(record)[static_cast<std::size_t>(record.mode()) - 1];
+  }
+
+  void forget() override { histories_.clear(); }
+
+  void remember(const RecordView& record) override {
+    std::deque<Saved>& history = history_of(record);
+    history.push_back(saved_of(record));
+    if (history.size() >= num_steps_) history.pop_front();
+  }
+
+  void judge_with_history(TensorCopy& copy) override {
+    if (!copy.has_numbers()) return;
+    const std::deque<Saved>& history = history_of(copy.record());
+    if (history.size() + 1 < num_steps_)
+      return copy.noted([&] {
+        return Words{"nothing",
+                     "saved step " + std::to_string(history.size() + 1) + " of " +
+                         std::to_string(num_steps_),
+                     {}};
+      });
+    const Saved now = saved_of(copy.record());
+    if (changed_by_index(copy, now, history)) return;
+    const bool all_values =
+        now.has_value &&
+        std::all_of(history.begin(), history.end(), [](auto& saved) { return saved.has_value; });
+    if (all_values)
+      judge_values(copy, history);
+    else
+      judge_reductions(copy, history);
+  }
+
+  void changed(TensorCopy& copy, std::string_view read, const Saved& since) const {
+    copy.judged(false, 0, 0, [&] {
+      return Words{std::string(read), "changed since step " + std::to_string(since.step), {}};
+    });
+  }
+
+  // Whether what is in the index settles that it changed.
+  bool changed_by_index(TensorCopy& copy, const Saved& now,
+                        const std::deque<Saved>& history) const {
+    for (const Saved& before : history) {
+      if (before.elements != now.elements) {
+        changed(copy, "elements (saved)", before);
+        return true;
+      }
+      if (!now.mean || !before.mean || !before.abs_mean) continue;
+      const double may_differ = tolerance_.absolute +
+                                (tolerance_.relative + kRounding) * *before.abs_mean +
+                                kRounding * std::abs(*now.mean);
+      if (std::abs(*now.mean - *before.mean) > may_differ) {
+        changed(copy, "mean, abs_mean (saved)", before);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void judge_values(TensorCopy& copy, const std::deque<Saved>& history) const {
+    const auto now = copy.value();
+    if (!now) return;
+    double largest = 0;
+    for (const Saved& before : history) {
+      const auto earlier = copy.value_at(before.step);
+      if (!earlier) return;
+      const auto between = difference(*now, *earlier, tolerance_);
+      if (!between) return changed(copy, "elements (from raw)", before);
+      largest = std::max(largest, *between);
+    }
+    copy.judged(true, largest, tolerance_.absolute, [&] {
+      return Words{
+          "elements (from raw)", "unchanged" + over(copy, history),
+          "unchanged" + over(copy, history) + ", largest difference " + short_text(largest)};
+    });
+  }
+
+  void judge_reductions(TensorCopy& copy, const std::deque<Saved>& history) const {
+    const Tensor tensor = base_trial().tensor(copy.record().tensor());
+    const ReductionValues now = copy.record().reductions();
+    ReductionSet common = now.set;
+    std::vector<ReductionValues> earlier;
+    for (const Saved& before : history) {
+      earlier.push_back(tensor.reduction_values(before.step, Mode::Global, copy.record().worker()));
+      ReductionSet both;
+      common.for_each([&](Reduction reduction) {
+        if (earlier.back().set.contains(reduction)) both.add(reduction);
+      });
+      common = both;
+    }
+    double largest = 0;
+    for (std::size_t i = 0; i < earlier.size(); ++i) {
+      bool all_close = true;
+      common.for_each([&](Reduction reduction) {
+        const double a = *now.get(reduction);
+        const double b = *earlier[i].get(reduction);
+        all_close = all_close && tolerance_.close(a, b);
+        if (std::isfinite(a)) largest = std::max(largest, std::abs(a - b));
+      });
+      if (!all_close) return changed(copy, "reductions (saved)", history[i]);
+    }
+    if (common.size() < 2)
+      return copy.skip("raw values are missing, and less than two reductions say the same");
+    copy.judged(true, largest, tolerance_.absolute, [&] {
+      std::string names;
+      common.for_each([&](Reduction reduction) {
+        names += (names.empty() ? "" : ", ") + std::string(to_string(reduction));
+      });
+      return Words{names + " (saved)", "unchanged" + over(copy, history),
+                   "unchanged" + over(copy, history) + ", largest difference " +
+                       short_text(largest) + ", approximate: of " + names};
+    });
+  }
+
+  // " in steps 0, 10, 20".
+  static std::string over(const TensorCopy& copy, const std::deque<Saved>& history) {
+    constexpr std::size_t kNamed = 5;
+    std::string text = " in steps ";
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      if (history.size() > kNamed && i == 2) {
+        text += "... ";
+        break;
+      }
+      text += std::to_string(history[i].step) + ", ";
+    }
+    return text + std::to_string(copy.record().step());
+  }
+
+  Tolerance tolerance_;
+  std::size_t num_steps_;
+  CopyHistories<History> histories_;
+};
+
+}  // namespace
+
+BuiltinRule unchanged_tensor() { return builtin_rule<UnchangedTensor>(); }
+
+}  // namespace cupel

@@ -1,0 +1,217 @@
+// Weights change too much or too little between two saved steps: ratio = |W - P| / (|P| + epsilon),
+// where P is the weights at an earlier step and |.| the Euclidean norm of all elements.
+//
+// Where the norms of both were saved, they bound the ratio from both sides, and often settle it:
+//   | |W| - |P| | <= |W - P| <= |W| + |P|
+
+#include <array>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <optional>
+
+#include "builtin_table.h"
+#include "cupel/rules/number_text.h"
+#include "elements.h"
+#include "euclidean_norm.h"
+#include "judged_mode.h"
+#include "tensor_rule.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kL2{ReductionOp::L2, false};
+// A saved norm is right to about 1e-15; bounds must stay true though it was rounded.
+constexpr double kRounding = 1e-13;
+
+// A saved step of the weights.
+struct Saved {
+  std::int64_t number = 0;  // of the judged mode
+  std::int64_t step = 0;    // global
+  bool has_value = false;
+  std::optional<double> l2;
+  std::int64_t elements = 0;
+};
+
+Saved saved_of(const RecordView& record, Mode judged) {
+  Saved saved{number_in(record, judged), record.step(), record.has_value(), std::nullopt,
+              record.elements()};
+  if (const auto l2 = saved_number(record, kL2)) saved.l2 = l2->value;
+  return saved;
+}
+
+class WeightUpdateRatio final : public HistoryRule {
+ public:
+  static constexpr std::string_view kName = "WeightUpdateRatio";
+  static constexpr std::string_view kSummary = "weights change too much or too little";
+  static constexpr double kMost = std::numeric_limits<double>::max();
+  static constexpr std::array kParameters = {
+      ParameterInfo{"num_steps", "int", "",
+                    "compare with the earliest weights saved at most so many steps before (>= 1); "
+                    "default: with the latest saved before"},
+      ParameterInfo{"large_threshold", "float", "10.0",
+                    "fires when the ratio is above this (>= 0)"},
+      ParameterInfo{"small_threshold", "float", "1e-8",
+                    "fires when the ratio is below this (>= 0)"},
+      ParameterInfo{"epsilon", "float", "1e-9", "added to the norm of the earlier weights (> 0)"}};
+  struct Options {
+    std::optional<std::int64_t> num_steps = std::nullopt;
+    double large = 10;
+    double small = 1e-8;
+    double epsilon = 1e-9;
+  };
+
+  static Options read(ParameterReader& reader) {
+    return {.num_steps = reader.optional_integer("num_steps", 1),
+            .large = reader.number("large_threshold", 0, kMost),
+            .small = reader.number("small_threshold", 0, kMost),
+            .epsilon = reader.number("epsilon", {.most = kMost, .open_below = true})};
+  }
+
+  static RuleNeeds needs(const Options& options) {
+    TensorNeed need{.tensors = {.collections = {"weights"}},
+                    .suffices = {TensorSource::value()},
+                    .spares = {TensorSource::of({kL2})},
+                    .modes = {Mode::Train, Mode::Global},
+                    .steps = {2, ""}};
+    if (options.num_steps) need.at_least_every = NeededNumber{*options.num_steps, "num_steps"};
+    return {{std::move(need)}};
+  }
+
+  WeightUpdateRatio(Trial& base, const Options& options)
+      : HistoryRule(base, kName, needs(options)), options_(options) {}
+
+ private:
+  using History = std::deque<Saved>;
+
+  void forget() override { histories_.clear(); }
+
+  void remember(const RecordView& record) override {
+    const Saved now = saved_of(record, judged());
+    if (!now.has_value && !now.l2) return;
+    History& history = histories_.of(record);
+    while (!history.empty() && history.back().number >= now.number) history.pop_back();
+    history.push_back(now);
+    if (options_.num_steps) {
+      while (history.front().number < now.number - *options_.num_steps) history.pop_front();
+    } else {
+      // All that is needed is the last step of either kind.
+      const auto is_covered = [&](const Saved& saved) {
+        return saved.number < now.number && (now.has_value || !saved.has_value) &&
+               (now.l2 || !saved.l2);
+      };
+      std::erase_if(history, is_covered);
+    }
+  }
+
+  // The step to compare with, of those that `suits(saved)`.
+  template <class F>
+  const Saved* partner(const History& history, std::int64_t number, F&& suits) const {
+    if (!options_.num_steps) {
+      for (auto saved = history.rbegin(); saved != history.rend(); ++saved)
+        if (saved->number < number && suits(*saved)) return &*saved;
+      return nullptr;
+    }
+    for (const Saved& saved : history)
+      if (saved.number >= number - *options_.num_steps && saved.number < number && suits(saved))
+        return &saved;
+    return nullptr;
+  }
+
+  void judge_with_history(TensorCopy& copy) override {
+    if (!copy.has_numbers()) return;
+    const History& history = histories_.of(copy.record());
+    const Saved now = saved_of(copy.record(), judged());
+    if (!now.has_value && !now.l2) return copy.skip("neither the raw value nor l2 was saved");
+    const Saved* before = partner(history, now.number, [&](const Saved& saved) {
+      return now.has_value ? saved.has_value : saved.l2.has_value();
+    });
+    if (before == nullptr) return without_partner(copy, history, now);
+    if (before->elements != now.elements)
+      return copy.skip("its shape is not the one of " + step_text(before->number, judged()));
+    if (judge_norms(copy, now, *before)) return;
+    if (!now.has_value)
+      return copy.skip("the raw value was not saved, and l2 leaves the ratio open");
+    judge_values(copy, *before);
+  }
+
+  void without_partner(TensorCopy& copy, const History& history, const Saved& now) const {
+    if (history.empty())
+      return copy.noted([] { return Words{"nothing", "the first saved step", {}}; });
+    std::string where = "before " + step_text(now.number, judged());
+    if (options_.num_steps)
+      where = "in the " + std::to_string(*options_.num_steps) + " steps " + where;
+    copy.skip("nothing to compare with was saved " + where);
+  }
+
+  bool has_other_shape(const TensorCopy& copy, const Saved& before) const {
+    const Tensor tensor = base_trial().tensor(copy.record().tensor());
+    return tensor.record(before.step, Mode::Global, copy.record().worker()).shape !=
+           copy.record().record().shape;
+  }
+
+  // Whether the norms in the index settle it.
+  bool judge_norms(TensorCopy& copy, const Saved& now, const Saved& before) const {
+    if (!now.l2 || !before.l2) return false;
+    const double denominator = *before.l2 + options_.epsilon;
+    const double rounding = kRounding * (*now.l2 + *before.l2);
+    const double least = (std::abs(*now.l2 - *before.l2) - rounding) / denominator;
+    const double most = (*now.l2 + *before.l2 + rounding) / denominator;
+    const bool fired = least > options_.large && std::isfinite(least);
+    if (!fired && !(least >= options_.small && most <= options_.large)) return false;
+    if (fired && has_other_shape(copy, before)) {
+      copy.skip("its shape is not the one of " + step_text(before.number, judged()));
+      return true;
+    }
+    copy.judged(fired, least, options_.large, [&] {
+      const std::string compared = fired ? comparison_text(least, ">", options_.large)
+                                         : short_text(options_.small) + " <= " + short_text(least) +
+                                               " ... " + short_text(most) +
+                                               " <= " + short_text(options_.large);
+      return Words{"l2 (saved), bounds of the ratio", compared,
+                   "update ratio at least " + compared + since(before)};
+    });
+    return true;
+  }
+
+  void judge_values(TensorCopy& copy, const Saved& before) const {
+    const auto now = copy.value();
+    if (!now) return;
+    const auto earlier = copy.value_at(before.step);
+    if (!earlier) return;
+    if (now->shape() != earlier->shape())
+      return copy.skip("its shape is not the one of " + step_text(before.number, judged()));
+    EuclideanNorm change;
+    EuclideanNorm base;
+    for_each_span(*now, *earlier, [&](std::span<const double> a, std::span<const double> b) {
+      std::array<double, kElementsAtOnce> difference;
+      for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
+      change.add({difference.data(), a.size()});
+      base.add(b);
+      return true;
+    });
+    const double ratio = change.value() / (base.value() + options_.epsilon);
+    const bool large = ratio > options_.large;
+    const bool small = ratio < options_.small;
+    copy.judged(large || small, ratio, small ? options_.small : options_.large, [&] {
+      std::string compared;
+      if (!small) compared = comparison_text(ratio, ">", options_.large);
+      if (!large)
+        compared += (compared.empty() ? "" : ", ") + comparison_text(ratio, "<", options_.small);
+      return Words{"the change (from raw)", compared, "update ratio " + compared + since(before)};
+    });
+  }
+
+  std::string since(const Saved& before) const {
+    return " since " + step_text(before.number, judged());
+  }
+
+  Options options_;
+  CopyHistories<History> histories_;
+};
+
+}  // namespace
+
+BuiltinRule weight_update_ratio() { return builtin_rule<WeightUpdateRatio>(); }
+
+}  // namespace cupel

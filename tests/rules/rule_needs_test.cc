@@ -1,0 +1,84 @@
+#include "cupel/rules/rule_needs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cupel/core/error.h"
+#include "cupel/rules/builtin_rules.h"
+
+namespace cupel::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TensorNeed need_of(std::string_view rule, const RuleParameters& parameters) {
+  const RuleNeeds needs = require_builtin_rule(rule).needs(parameters);
+  EXPECT_THAT(needs.tensors, SizeIs(1));
+  return needs.tensors.at(0);
+}
+
+TEST(RuleNeeds, say_which_tensors_and_which_parameters_chose_them) {
+  const TensorNeed need =
+      need_of("AllZero", {{"collection_names", "gradients,weights"}, {"tensor_regex", "relu"}});
+  EXPECT_THAT(need.tensors.collections, ElementsAre("gradients", "weights"));
+  EXPECT_THAT(need.tensors.patterns.texts(), ElementsAre("relu"));
+  EXPECT_THAT(need.tensors.parameters, ElementsAre("collection_names", "tensor_regex"));
+  EXPECT_EQ(need.tensors.description(),
+            "the collections gradients, weights and names matching \"relu\"");
+}
+
+TEST(RuleNeeds, say_what_suffices_which_may_depend_on_a_parameter) {
+  const auto suffices_abs_max = [](const char* threshold) {
+    const TensorNeed need = need_of("AllZero", {{"tensor_regex", "w"}, {"threshold", threshold}});
+    const ReductionSet abs_max = TensorSource::of({{ReductionOp::Max, true}}).reductions;
+    return std::any_of(need.suffices.begin(), need.suffices.end(),
+                       [&](const TensorSource& source) { return source.reductions == abs_max; });
+  };
+  EXPECT_TRUE(suffices_abs_max("100"));
+  EXPECT_FALSE(suffices_abs_max("50"));
+}
+
+TEST(RuleNeeds, say_how_far_apart_steps_may_be_and_which_parameter_says_so) {
+  const TensorNeed need = need_of("WeightUpdateRatio", {{"num_steps", "50"}});
+  ASSERT_TRUE(need.at_least_every);
+  EXPECT_EQ(need.at_least_every->value, 50);
+  EXPECT_EQ(need.at_least_every->parameter, "num_steps");
+  EXPECT_THAT(need.modes, ElementsAre(Mode::Train, Mode::Global));
+  EXPECT_EQ(need.steps.value, 2);
+  EXPECT_FALSE(need_of("WeightUpdateRatio", {}).at_least_every);
+}
+
+TEST(RuleNeeds, say_how_many_steps_are_compared) {
+  const TensorNeed need = need_of("UnchangedTensor", {{"tensor_regex", "w"}, {"num_steps", "7"}});
+  EXPECT_EQ(need.steps.value, 7);
+  EXPECT_EQ(need.steps.parameter, "num_steps");
+}
+
+TEST(RuleNeeds, follow_the_mode_that_a_loss_is_judged_in) {
+  EXPECT_THAT(need_of("LossNotDecreasing", {}).modes,
+              ElementsAre(Mode::Eval, Mode::Train, Mode::Global));
+  EXPECT_THAT(need_of("LossNotDecreasing", {{"mode", "train"}}).modes, ElementsAre(Mode::Train));
+  EXPECT_THAT(need_of("VanishingGradient", {}).modes, IsEmpty());
+}
+
+TEST(RuleNeeds, of_bad_parameters_are_refused_as_the_rule_is) {
+  EXPECT_THROW(require_builtin_rule("AllZero").needs({}), UsageError);
+}
+
+TEST(RuleNeeds, in_words_name_one_number_once_and_the_cheapest_first) {
+  EXPECT_EQ(require_builtin_rule("VanishingGradient").reads,
+            "the collection gradients: abs_mean, else l1, else raw values");
+  EXPECT_EQ(require_builtin_rule("TensorVariance").reads,
+            "the tensors chosen by collection_names and tensor_regex: variance, else std, else raw "
+            "values");
+  EXPECT_EQ(require_builtin_rule("WeightUpdateRatio").reads,
+            "the collection weights, of the steps of TRAIN, else all: raw values, often spared by "
+            "l2");
+}
+
+}  // namespace
+}  // namespace cupel::testing
