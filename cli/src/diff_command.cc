@@ -26,8 +26,8 @@ void check(const DiffOptions& options) {
     throw UsageError("--rtol and --atol take finite numbers that are not negative");
   if (!options.collection.empty() && !options.regex.empty())
     throw UsageError("--collection and --regex exclude each other: give one of them");
-  if (options.start_step < 0) throw UsageError("--start-step must not be negative");
-  if (options.limit < 0) throw UsageError("--limit must not be negative");
+  if (options.end_step && *options.end_step <= options.start_step)
+    throw UsageError("--end-step must be greater than --start-step");
 }
 
 void require_collection(const Trial& a, const Trial& b, const std::string& wanted) {

@@ -1,5 +1,6 @@
 #include "npy_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +73,23 @@ std::string preamble(DType dtype, const std::vector<std::int64_t>& extents) {
   return bytes + header;
 }
 
+// /dev/stdout and the like lead to files that somebody else has open.
+bool is_device_path(const std::string& file) {
+  const std::string path = fs::absolute(file).lexically_normal().string();
+  return path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+bool is_standard_stream(const std::string& file) {
+  struct stat own {};
+  if (::stat(file.c_str(), &own) != 0) return false;
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat other {};
+    if (::fstat(stream, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino)
+      return true;
+  }
+  return false;
+}
+
 void write(std::ostream& stream, std::span<const std::byte> bytes) {
   stream.write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
@@ -83,12 +101,20 @@ NpyFile::NpyFile(std::string file, DType dtype, const std::vector<std::int64_t>&
     : file_(std::move(file)), target_(file_), path_(file_) {
   const std::string head = preamble(dtype, shape);
   std::error_code none;
-  if (fs::is_symlink(file_, none) && fs::exists(file_, none))
-    target_ = fs::canonical(file_, none).string();
-  const bool replaceable = !fs::exists(target_, none) || fs::is_regular_file(target_, none);
+  if (fs::is_symlink(file_, none))
+    target_ =
+        (fs::exists(file_, none) ? fs::canonical(file_, none)
+                                 : fs::path(file_).parent_path() / fs::read_symlink(file_, none))
+            .string();
+  const bool replaceable =
+      !fs::exists(target_, none) || (fs::is_regular_file(target_, none) && !is_device_path(file_) &&
+                                     !is_standard_stream(target_));
   path_ = replaceable ? target_ + ".partial-" + std::to_string(::getpid()) : target_;
   errno = 0;
-  stream_.open(path_, std::ios::binary | std::ios::trunc);
+  // What somebody else has open is written on where it ends.
+  stream_.open(path_, std::ios::binary | (replaceable ? std::ios::trunc : std::ios::app));
+  if (replaceable && fs::exists(target_, none))
+    fs::permissions(path_, fs::status(target_, none).permissions(), none);
   write(stream_, std::as_bytes(std::span(head)));
   if (!stream_) fail();
 }

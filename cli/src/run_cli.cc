@@ -190,9 +190,12 @@ class CommandLine {
     app->add_option("--collection", diff_.collection, "only tensors of a collection");
     app->add_option("--regex", diff_.regex, "only tensors whose names hold a match");
     app->add_option("--start-step", diff_.start_step, "the first global step to compare")
+        ->transform(whole_number(0))
         ->capture_default_str();
-    app->add_option("--end-step", diff_.end_step, "the global step to end before");
+    app->add_option("--end-step", diff_.end_step, "the global step to end before")
+        ->transform(whole_number(0));
     app->add_option("--limit", diff_.limit, "how many differences to look for; 0: all")
+        ->transform(whole_number(0))
         ->capture_default_str();
     app->add_flag("--full", diff_.full, "read values whose checksums and statistics agree, too");
     add_json(app, diff_.json, "one JSON object");

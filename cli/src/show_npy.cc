@@ -13,10 +13,15 @@
 namespace cupel {
 namespace {
 
+// Of a value whose shape was not saved the elements lie in one row.
+Shape value_shape(const TensorRecord& record) {
+  return record.shape.value_or(Shape{record.elements});
+}
+
 // What makes it impossible to put two values into one array.
 void require_alike(const TensorRecord& first, std::int64_t first_step, const TensorRecord& other,
                    std::int64_t other_step) {
-  if (first.dtype == other.dtype && first.shape == other.shape) return;
+  if (first.dtype == other.dtype && value_shape(first) == value_shape(other)) return;
   const auto words = [](const TensorRecord& record, std::int64_t step) {
     return std::string(to_string(record.dtype)) + " " + shape_text(record) + " at step " +
            std::to_string(step);
@@ -45,7 +50,8 @@ void write_steps(const ShownTensor& shown, std::ostream& err) {
     throw UsageError("there is nothing to write: no value of " + shown.tensor.name() +
                      " was saved at these steps");
   std::vector<std::int64_t> extents = {static_cast<std::int64_t>(steps.size())};
-  if (first->shape) extents.insert(extents.end(), first->shape->begin(), first->shape->end());
+  const Shape shape = value_shape(*first);
+  extents.insert(extents.end(), shape.begin(), shape.end());
 
   NpyFile npy(shown.options.npy, first->dtype, extents);
   {

@@ -262,7 +262,7 @@ void show_steps(const ShownTensor& shown, std::ostream& out, std::ostream& err) 
       table.add(shown.record(shown.steps[i]));
       progress(i + 1, shown.steps.size());
     }
-  } catch (const FormatError&) {
+  } catch (const Error&) {  // what was read before it is told
     print();
     throw;
   }

@@ -34,6 +34,7 @@ void print_json(const std::string& trial, const VerifyReport& report, std::ostre
   }
   const Json json = {{"trial", trial},
                      {"ok", report.ok() && !report.stopped},
+                     {"complete", !report.stopped},
                      {"ended", report.ended},
                      {"collections_files", report.collections_files},
                      {"index_files", report.index_files},
@@ -53,11 +54,8 @@ void print_text(const VerifyReport& report, std::ostream& out) {
   out << "checked " << counted(report.index_files, "index file") << ", "
       << counted(report.events_files, "events file") << ", " << counted(report.steps, "step")
       << ", " << counted(report.rows, "tensor") << ", " << bytes_text(report.value_bytes) << ": ";
-  if (report.ok()) {
-    out << "all as it was written\n";
-  } else {
-    out << counted(report.damages(), "damage") << '\n';
-  }
+  out << (report.ok() ? "all as it was written" : counted(report.damages(), "damage"))
+      << (report.stopped ? " so far; stopped before all was checked\n" : "\n");
 }
 
 }  // namespace

@@ -249,6 +249,9 @@ TEST_F(DiffCommand, mistakes_in_the_command_line_are_errors) {
                                              {"--atol=much"},
                                              {"--limit=-1"},
                                              {"--start-step=-1"},
+                                             {"--start-step=0x10"},
+                                             {"--end-step=-5"},
+                                             {"--start-step=7", "--end-step=7"},
                                              {"--mode=SLEEP"},
                                              {"--regex=("},
                                              {"--regex=a", "--collection=b"}}) {

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +15,7 @@
 namespace cupel::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -319,6 +323,38 @@ TEST_F(ShowCommand, a_numpy_file_is_written_through_a_link_and_into_a_device) {
   EXPECT_THAT(bytes_of(file("target.npy")), HasSubstr("NUMPY"));
   EXPECT_EQ(show({"w", "--step", "10", "--npy", "/dev/null"}).code, kExitFine);
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
+TEST_F(ShowCommand, a_numpy_file_goes_behind_what_an_open_file_holds) {
+  save_run();
+  // As a shell does for /dev/stdout >> file.
+  std::ofstream(file("open")) << "before";
+  const int open_file = ::open(file("open").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  show({"w", "--step", "10", "--npy", "/dev/fd/" + std::to_string(open_file)});
+  ::close(open_file);
+  EXPECT_THAT(bytes_of(file("open")), AllOf(StartsWith("before"), HasSubstr("NUMPY")));
+}
+
+TEST_F(ShowCommand, a_numpy_file_keeps_the_permissions_of_the_one_it_replaces) {
+  using std::filesystem::perms;
+  save_run();
+  std::ofstream(file("w.npy")) << "before";
+  std::filesystem::permissions(file("w.npy"), perms::owner_read | perms::owner_write);
+  show({"w", "--step", "10", "--npy", file("w.npy")});
+  EXPECT_EQ(std::filesystem::status(file("w.npy")).permissions(),
+            perms::owner_read | perms::owner_write);
+  std::filesystem::create_symlink(file("later.npy"), file("link.npy"));
+  show({"w", "--step", "10", "--npy", file("link.npy")});
+  EXPECT_TRUE(std::filesystem::is_symlink(file("link.npy")));
+  EXPECT_TRUE(std::filesystem::exists(file("later.npy")));
+}
+
+TEST_F(ShowCommand, values_without_a_saved_shape_lie_in_one_row_of_the_array) {
+  WorkerWriter writer(store_);
+  writer.save(0, {raw("w", {1, 2}).shapeless()}).save(1, {raw("w", {3, 4}).shapeless()});
+  writer.finish();
+  show({"w", "--last", "2", "--npy", file("w.npy")});
+  EXPECT_THAT(bytes_of(file("w.npy")), HasSubstr("'shape': (2, 2)"));
 }
 
 TEST_F(ShowCommand, an_empty_tensor_is_shown_with_its_shape) {

@@ -40,6 +40,10 @@ struct SavedTensor {
     counts = special;
     return std::move(*this);
   }
+  SavedTensor shapeless() && {
+    shape.reset();
+    return std::move(*this);
+  }
   SavedTensor shaped(const Shape& extents) && {
     shape = extents;
     return std::move(*this);

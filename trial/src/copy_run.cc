@@ -12,6 +12,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -193,6 +194,13 @@ std::optional<IndexPart> RunCopy::read_index_as_is(const ObjectInfo& info, bool 
   part.bytes.resize(static_cast<std::size_t>(committed));
   const std::size_t got = from_.get_range(info.key, 0, part.bytes);
   if (got != committed) throw FormatError(info.key, got, "the index file has become shorter");
+  // What is written is what was read now, so that is what must be whole.
+  auto copied = std::make_shared<AlignedBuffer>(part.bytes.size());
+  std::ranges::copy(part.bytes, copied->data());
+  IndexReader again(info.key);
+  again.read(copied, [](const IndexBatch&) {});
+  if (again.consumed() != reader.consumed())
+    throw FormatError(info.key, again.consumed(), "the index file has changed while it was read");
   return part;
 }
 

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/error.h"
+
 namespace cupel::trial_detail {
 
 namespace {
@@ -21,6 +23,8 @@ namespace {
 // longer by a quarter.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kLongestLastPiece = kPiece + kPiece / 4;
+// A message that does not fit into a piece of this is damage.
+constexpr std::uint64_t kLargestPiece = std::uint64_t{512} << 20U;
 
 // A thread costs as much as reading a hundredth of this.
 constexpr std::uint64_t kWorthAThread = std::uint64_t{2} << 20U;
@@ -109,9 +113,7 @@ IndexWalker::IndexWalker(const Store& store) : store_(store) { forget_memory(); 
 
 void IndexWalker::forget_memory() { memory_ = std::make_shared<PieceMemory>(); }
 
-void IndexWalker::will_walk(const std::string& key) const {
-  store_.will_read(key, 0, 2 * kPiece);
-}
+void IndexWalker::will_walk(const std::string& key) const { store_.will_read(key, 0, 2 * kPiece); }
 
 WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
                                  const Take& take) {
@@ -132,7 +134,9 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
     walk.end = reader.read(buffer, take);
     if (walk.came_short || from + length >= size) return walk;
     // The piece ended inside a message; one that is larger than a piece needs a larger one.
-    if (reader.consumed() == from) piece *= 2;
+    if (reader.consumed() != from) continue;
+    if (piece >= kLargestPiece) throw FormatError(key, from, "a message is too long");
+    piece *= 2;
   }
 }
 

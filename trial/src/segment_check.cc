@@ -55,16 +55,23 @@ void SegmentCheck::begin_again() {
 void SegmentCheck::run() {
   for (int repeat = 0; !stop_.stop_requested(); ++repeat) {
     begin_again();
-    const std::optional<ObjectInfo> info = store_.stat(index_key_);
-    if (!info) return findings.damage(index_key_, 0, "the index file was there and is gone");
-    try {
-      check_index(*info);
-      if (!stop_.stop_requested()) check_events();
-    } catch (const StoreError& error) {
+    const auto told = [&](const StoreError& error) {
       findings.damage(error.key, 0, std::string("it could not be read: ") + error.what());
+    };
+    try {
+      const std::optional<ObjectInfo> info = store_.stat(index_key_);
+      if (!info) return findings.damage(index_key_, 0, "the index file was there and is gone");
+      try {
+        check_index(*info);
+        if (!stop_.stop_requested()) check_events();
+      } catch (const StoreError& error) {
+        told(error);
+      }
+      const std::optional<ObjectInfo> now = store_.stat(index_key_);
+      if ((now && now->identity == info->identity) || repeat >= kMaxRepeats) return;
+    } catch (const StoreError& error) {
+      return told(error);
     }
-    const std::optional<ObjectInfo> now = store_.stat(index_key_);
-    if ((now && now->identity == info->identity) || repeat >= kMaxRepeats) return;
   }
 }
 

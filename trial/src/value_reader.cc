@@ -102,8 +102,16 @@ struct Task {
   std::exception_ptr failure = nullptr;
 };
 
+constexpr std::uint64_t kTaskBytes = std::uint64_t{1} << 20U;
+
+std::uint64_t stored_bytes(std::span<const ValuePlace> places) {
+  std::uint64_t bytes = 0;
+  for (const auto& [rows, row] : places)
+    if (rows->block->is_stored(row)) bytes += rows->block->length(row);
+  return bytes;
+}
+
 std::vector<Task> tasks_of(std::span<const ValuePlace> places) {
-  constexpr std::uint64_t kTaskBytes = std::uint64_t{1} << 20U;
   std::vector<Task> tasks;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -145,7 +153,10 @@ std::vector<std::optional<TensorValue>> read_values(const Store& store, const In
   std::atomic<std::size_t> next{0};
   std::atomic<bool> failed{false};
   const auto work = [&] {
-    for (std::size_t i = next++; i < tasks.size() && !failed; i = next++) {
+    // Tasks are taken in order, and what was taken is done: the first that fails is always found.
+    while (!failed) {
+      const std::size_t i = next++;
+      if (i >= tasks.size()) return;
       Task& task = tasks[i];
       const std::size_t count = task.end - task.begin;
       try {
@@ -159,8 +170,11 @@ std::vector<std::optional<TensorValue>> read_values(const Store& store, const In
   };
   {
     constexpr std::size_t kMostThreads = 4;
+    const bool is_worth_it = stored_bytes(places) >= kTaskBytes;
     const std::size_t threads =
-        std::min({tasks.size(), std::size_t{std::thread::hardware_concurrency()}, kMostThreads});
+        is_worth_it ? std::min({tasks.size(), std::size_t{std::thread::hardware_concurrency()},
+                                kMostThreads})
+                    : 1;
     std::vector<std::jthread> helpers;
     try {
       while (helpers.size() + 1 < threads) helpers.emplace_back(work);
