@@ -60,6 +60,20 @@ TEST(Attempts, what_was_torn_when_the_process_died_is_no_damage) {
   EXPECT_TRUE(trial.ended());
 }
 
+TEST(Attempts, one_that_commits_nothing_before_the_end_makes_nothing_damage) {
+  RestartedRun run;
+  const auto index = run.first.encode(4, {raw("w", {1})});
+  run.first.append_index(std::span(index).first(index.size() / 2));
+  const Trial live = run.open();
+  EXPECT_THAT(live.steps(), ElementsAre(0, 1, 2, 3));
+  run.restart().finish();
+  const Trial fresh = run.open();
+  for (const Trial* trial : {&live, &fresh}) {
+    EXPECT_THAT(trial->steps(), ElementsAre(0, 1, 2, 3));
+    EXPECT_TRUE(trial->ended());
+  }
+}
+
 TEST(Attempts, a_later_one_may_start_while_the_run_is_read) {
   RestartedRun run;
   const Trial trial = run.open();

@@ -18,15 +18,17 @@ constexpr const char* kVariable = "SMDEBUG_TRAINING_END_DELAY_REFRESH";
 struct LateFile : MemoryRun {
   WorkerWriter writer = worker();
   std::shared_ptr<StoreWrapper> seen = std::make_shared<StoreWrapper>(store);
-  int listings = 0;
+  bool index_was_listed = false, has_come = false;
   EnvironmentGuard environment;
 
   LateFile() {
     environment.unset(kVariable);
     writer.save_steps({0, 1}).finish();
-    // Opening lists the collections to find the run, then again behind the index.
+    // The collections are listed again behind the index.
     seen->before_list = [this](std::string_view prefix) {
-      if (prefix == kCollectionsPrefix && ++listings == 2) writer.save_steps({2}).seal();
+      if (prefix == kIndexPrefix) index_was_listed = true;
+      if (prefix == kCollectionsPrefix && index_was_listed && !std::exchange(has_come, true))
+        writer.save_steps({2}).seal();
     };
   }
   Steps steps(TrialOptions options = {}) const { return Trial(seen, options).steps(); }

@@ -67,6 +67,7 @@ class RunCopy {
   const CopyOptions& options_;
   CopyReport report_;
   std::map<std::string, std::vector<std::byte>> collections_;  // by worker, as copied
+  std::map<std::string, std::int32_t> attempt_of_worker_;      // as these say
   std::map<std::string, std::string> run_of_worker_;
   std::vector<std::int64_t> steps_;
   std::uint64_t total_bytes_ = 0;
@@ -95,7 +96,11 @@ CopyReport RunCopy::run() {
       const bool is_last = i + 1 == segments.size();
       const bool has_successor =
           !is_last && segments[i + 1].name.attempt == segments[i].name.attempt;
-      copy_segment(segments[i].name, has_successor || (is_last && ended));
+      // A later attempt may have committed nothing.
+      const auto newest = attempt_of_worker_.find(segments[i].name.worker);
+      const bool is_newest = is_last && (newest == attempt_of_worker_.end() ||
+                                         newest->second <= segments[i].name.attempt);
+      copy_segment(segments[i].name, has_successor || (is_newest && ended));
     }
   }
 
@@ -126,6 +131,7 @@ void RunCopy::copy_collections(const std::string& worker) {
   const auto [run, is_first] = run_of_worker_.try_emplace(worker, file.run);
   if (!is_first && run->second != file.run)
     throw Error("The run was replaced by another while it was copied: " + from_.location());
+  attempt_of_worker_[worker] = file.attempt;
   const auto copied = collections_.find(worker);
   if (copied != collections_.end() && copied->second == *bytes) return;
   to_.put(key, *bytes);

@@ -53,10 +53,16 @@ IndexFollower::IndexFollower(const Store& store, IndexData& data, StepRange rang
 
 IndexFollower::~IndexFollower() = default;
 
-bool IndexFollower::follow(bool run_ended, std::size_t expected_workers) {
+bool IndexFollower::follow(bool run_ended, const RunCollections& collections) {
   news_ = false;
-  list_new(expected_workers);
-  for (auto& [name, worker] : workers_) follow_worker(worker, run_ended);
+  const auto workers_of_run = static_cast<std::size_t>(std::max<std::int64_t>(
+      collections.num_workers(), static_cast<std::int64_t>(collections.files().size())));
+  list_new(workers_of_run);
+  for (auto& [name, worker] : workers_) {
+    const auto file = collections.files().find(name);
+    follow_worker(worker, run_ended,
+                  file == collections.files().end() ? -1 : file->second.content.attempt);
+  }
   walker_.forget_memory();
   return news_;
 }
@@ -88,7 +94,8 @@ bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
   return any;
 }
 
-void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
+/// `newest_attempt` may not have committed anything.
+void IndexFollower::follow_worker(Worker& worker, bool run_ended, std::int32_t newest_attempt) {
   while (!worker.open_.empty()) {
     Segment& segment = worker.open_.begin()->second;
     const auto second = std::next(worker.open_.begin());
@@ -101,7 +108,8 @@ void IndexFollower::follow_worker(Worker& worker, bool run_ended) {
         } else {
           if (next != nullptr && !segment.reader) walker_.will_walk(next->key);
           look_again(worker, segment);
-          const bool must_be_sealed = !last_of_attempt || (next == nullptr && run_ended);
+          const bool is_newest = next == nullptr && newest_attempt <= segment.name.attempt;
+          const bool must_be_sealed = !last_of_attempt || (is_newest && run_ended);
           if (must_be_sealed && segment.end != SegmentEnd::Sealed)
             throw FormatError(segment.key, segment.reader ? segment.reader->consumed() : 0,
                               segment.end == SegmentEnd::Torn && segment.reader
@@ -210,7 +218,21 @@ WalkEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t s
   return walk;
 }
 
+/// All files of an attempt are of one run; one that is not has taken the place of another.
+void IndexFollower::check_run(Worker& worker, const Segment& segment) {
+  const std::string& run = segment.reader->identity()->run;
+  if (worker.run_attempt_ != segment.name.attempt) {
+    worker.run_attempt_ = segment.name.attempt;
+    worker.run_ = run;
+  }
+  if (run != worker.run_)
+    throw FormatError(
+        segment.key, 0,
+        "the file is of run " + run + ", and what was read before it of run " + worker.run_);
+}
+
 void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& batch) {
+  check_run(worker, segment);
   block_ = nullptr;
   if (progress_) progress_(index_bytes_ + batch.message_offset, listed_bytes_);
   for (std::size_t first = 0; first < batch.rows;) {

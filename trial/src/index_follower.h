@@ -19,6 +19,7 @@
 #include "cupel/trial/trial.h"
 #include "index_data.h"
 #include "index_walk.h"
+#include "run_collections.h"
 #include "worker_order.h"
 #include "worker_steps.h"
 
@@ -44,6 +45,8 @@ class IndexFollower {
     std::string newest_key_;               // listed
     std::string newest_done_;              // before which all is done with
     std::optional<std::int32_t> damaged_attempt_;
+    std::string run_;  // of the files of run_attempt_
+    std::int32_t run_attempt_ = -1;
     std::shared_ptr<const LayoutInterner::Entry> layout_hint_;
     std::unordered_map<const NameLayout*, std::pair<const RowBlock*, std::uint32_t>> last_rows_;
   };
@@ -53,8 +56,8 @@ class IndexFollower {
   ~IndexFollower();
 
   /// Reads what is there; true if steps came or went. `run_ended`: the end marker was seen before.
-  /// With `expected_workers` of them known, older keys are not listed again.
-  bool follow(bool run_ended, std::size_t expected_workers);
+  /// With as many workers known as the run has, older keys are not listed again.
+  bool follow(bool run_ended, const RunCollections& collections);
 
   /// `progress` is told how many bytes of how many listed ones were taken.
   void tell_progress(std::function<void(std::uint64_t done, std::uint64_t total)> progress) {
@@ -73,13 +76,14 @@ class IndexFollower {
 
   void list_new(std::size_t expected_workers);
   bool add_listed(const std::vector<ObjectInfo>& listed);
-  void follow_worker(Worker& worker, bool run_ended);
+  void follow_worker(Worker& worker, bool run_ended, std::int32_t newest_attempt);
   void look_again(Worker& worker, Segment& segment);
   void read(Worker& worker, Segment& segment, ObjectInfo info);
   void note_size(Segment& segment, std::uint64_t size);
   WalkEnd read_to(Worker& worker, Segment& segment, std::uint64_t size);
   bool outside_range(const Segment& segment, const Segment* next) const noexcept;
   void pass_over(Worker& worker, const Segment& segment);
+  static void check_run(Worker& worker, const Segment& segment);
   void take(Worker& worker, Segment& segment, const IndexBatch& batch);
   void take_step(Worker& worker, Segment& segment, const IndexBatch& batch, std::size_t first,
                  std::size_t last);

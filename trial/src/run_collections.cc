@@ -16,6 +16,13 @@ bool select_alike(const Collection& a, const Collection& b) {
          a.include_regex().texts() == b.include_regex().texts();
 }
 
+/// Nothing if there is no such file any more.
+std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
+  const auto bytes = store.get(info.key);
+  if (!bytes) return std::nullopt;
+  return RunCollections::File{info.identity, info.size, decode_collections_file(info.key, *bytes)};
+}
+
 }  // namespace
 
 bool NameFilter::selects(std::uint32_t id, const std::string& name) const {
@@ -59,29 +66,83 @@ RunCollections::RunCollections(Files files, const RunCollections* before)
   }
 }
 
-std::shared_ptr<const RunCollections> RunCollections::read(const Store& store,
-                                                           const RunCollections* before) {
+std::shared_ptr<const RunCollections> RunCollections::read(const Store& store) {
   Files files;
-  bool changed = before == nullptr;
   for (const ObjectInfo& info : store.list(kCollectionsPrefix)) {
     const std::optional<std::string> worker = parse_collections_key(info.key);
     if (!worker) continue;
-    if (before != nullptr) {
-      const auto old = before->files_.find(*worker);
-      if (old != before->files_.end() && old->second.identity == info.identity &&
-          old->second.size == info.size) {
-        files.emplace(*worker, old->second);
-        continue;
-      }
+    if (auto file = read_file(store, info)) files.emplace(*worker, *std::move(file));
+  }
+  return std::make_shared<const RunCollections>(std::move(files));
+}
+
+RunCollections::News RunCollections::read_changes(const Store& store) const {
+  std::map<std::string, ObjectInfo, WorkerOrder> there;
+  for (ObjectInfo& info : store.list(kCollectionsPrefix))
+    if (const auto worker = parse_collections_key(info.key))
+      there.emplace(*worker, std::move(info));
+  // A directory that changes while it is read may hide a file that is being renamed.
+  for (const auto& [worker, file] : files_)
+    if (!there.contains(worker))
+      if (auto info = store.stat(collections_key(worker))) there.emplace(worker, *std::move(info));
+
+  News news;
+  Files files = files_;
+  bool changed = false;
+  for (auto& [worker, file] : files) {
+    if (there.contains(worker) || file.identity.empty()) continue;
+    file.identity.clear();
+    changed = true;
+    news.damage.emplace_back(collections_key(worker), 0, "the file was there and is gone");
+  }
+  for (const auto& [worker, info] : there) {
+    const auto known = files.find(worker);
+    if (known != files.end() && known->second.identity == info.identity &&
+        known->second.size == info.size)
+      continue;
+    try {
+      auto file = read_file(store, info);
+      if (!file) continue;  // removed since it was listed
+      files.insert_or_assign(worker, *std::move(file));
+    } catch (const FormatError& error) {
+      if (known != files.end()) known->second.identity = info.identity;
+      if (known != files.end()) known->second.size = info.size;
+      news.damage.push_back(error);
     }
-    const auto bytes = store.get(info.key);
-    if (!bytes) continue;  // removed since it was listed
-    files.emplace(*worker,
-                  File{info.identity, info.size, decode_collections_file(info.key, *bytes)});
     changed = true;
   }
-  if (!changed && files.size() == before->files_.size()) return nullptr;
-  return std::make_shared<const RunCollections>(std::move(files), before);
+  if (!changed) return news;
+
+  for (const auto& [worker, file] : files)
+    if (!news.loss) news.loss = replacement(worker, file, files);
+  news.replaced = news.loss.has_value();
+  const auto is_gone = [](const auto& entry) { return entry.second.identity.empty(); };
+  if (!news.loss && std::ranges::all_of(files, is_gone))
+    news.loss = FormatError(collections_key(files.begin()->first), 0,
+                            "the file was there and is gone: the run was removed");
+  news.changed = std::make_shared<const RunCollections>(std::move(files), this);
+  return news;
+}
+
+/// What is to be said of a worker that belongs to another run than before. Workers that began
+/// together may each have named the run, and agree on one of the names when they begin again.
+std::optional<FormatError> RunCollections::replacement(const std::string& worker, const File& now,
+                                                       const Files& files) const {
+  const auto before = files_.find(worker);
+  if (before == files_.end()) return std::nullopt;
+  const CollectionsFile& was = before->second.content;
+  const CollectionsFile& is = now.content;
+  if (is.run == was.run) return std::nullopt;
+  const auto says_so = [&](const auto& entry) { return entry.second.content.run == is.run; };
+  const auto is_new_and_says_so = [&](const auto& entry) {
+    return !files_.contains(entry.first) && says_so(entry);
+  };
+  if (is.attempt > was.attempt &&
+      (std::ranges::any_of(files_, says_so) || std::ranges::any_of(files, is_new_and_says_so)))
+    return std::nullopt;
+  return FormatError(collections_key(worker), 0,
+                     "the run was replaced by another one while it was read: it was run " +
+                         was.run + ", and now there is run " + is.run);
 }
 
 const NameFilter* RunCollections::filter(std::string_view collection) const noexcept {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cupel/core/collection.h"
+#include "cupel/core/error.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/store/store.h"
 #include "names.h"
@@ -38,7 +39,7 @@ class NameFilter {
 class RunCollections {
  public:
   struct File {
-    std::string identity;
+    std::string identity;  // empty: the file is gone
     std::uint64_t size = 0;
     CollectionsFile content;
   };
@@ -47,9 +48,20 @@ class RunCollections {
   /// `before` lends the filters of collections that did not change.
   explicit RunCollections(Files files, const RunCollections* before = nullptr);
 
-  /// Reads the files that are new or changed. Null if nothing changed; never null at first.
-  static std::shared_ptr<const RunCollections> read(const Store& store,
-                                                    const RunCollections* before);
+  /// Reads all files. Throws FormatError for a damaged one.
+  static std::shared_ptr<const RunCollections> read(const Store& store);
+
+  /// What a later look at the files found.
+  struct News {
+    std::shared_ptr<const RunCollections> changed = nullptr;  ///< Null if nothing did.
+    /// Of files that are damaged or gone since the last look: what they said before holds.
+    std::vector<FormatError> damage = {};
+    /// Why there is no longer the run that was read. Nothing that came with it belongs to that.
+    std::optional<FormatError> loss = std::nullopt;
+    bool replaced = false;  ///< Another run is in its place.
+  };
+  /// Reads the files that are new or changed.
+  News read_changes(const Store& store) const;
 
   const Files& files() const noexcept { return files_; }
   const Collections& all() const noexcept { return all_; }
@@ -59,6 +71,9 @@ class RunCollections {
   const NameFilter* filter(std::string_view collection) const noexcept;
 
  private:
+  std::optional<FormatError> replacement(const std::string& worker, const File& now,
+                                         const Files& files) const;
+
   Files files_;
   Collections all_;
   std::int64_t num_workers_ = 1;

@@ -64,6 +64,7 @@ TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& o
   look();
   follower_.tell_progress({});
   look_owed_ = wait_window_.has_value();  // it went on without slow workers by one half only
+  if (replaced_) throw FormatError(*loss_);
   const auto files = static_cast<std::int64_t>(collections_->files().size());
   if (newest()->ended && files < collections_->num_workers())
     throw MissingCollectionFiles(store_->location(),
@@ -75,7 +76,7 @@ void TrialIndex::await_collections(std::chrono::milliseconds at_most) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   for (;;) {
-    collections_ = RunCollections::read(*store_, nullptr);
+    collections_ = RunCollections::read(*store_);
     if (!collections_->files().empty()) return;
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
     if (waited >= at_most || store_->stat(kEndMarker))
@@ -92,30 +93,35 @@ std::shared_ptr<const Snapshot> TrialIndex::newest() const {
 std::shared_ptr<const Snapshot> TrialIndex::up_to_date() {
   if (at_rest_.load(std::memory_order_acquire)) return newest();
   const std::lock_guard lock(refresh_mutex_);
-  if (!newest()->ended && (watch_->changed() || look_owed_)) look();
-  if (damage_told_ < follower_.damage().size())
-    throw FormatError(follower_.damage()[damage_told_++]);
-  at_rest_.store(newest()->ended, std::memory_order_release);
+  if (!newest()->ended && !loss_ && (watch_->changed() || look_owed_)) look();
+  if (damage_told_ < damage_.size()) throw FormatError(damage_[damage_told_++]);
+  at_rest_.store(newest()->ended || loss_, std::memory_order_release);
   return newest();
 }
 
 bool TrialIndex::refresh() {
   const std::lock_guard lock(refresh_mutex_);
   bool news = false;
-  if (!newest()->ended) {
+  if (!newest()->ended && !loss_) {
     watch_->changed();  // what it has to say is looked at now
     news = look();
   }
-  if (!follower_.damage().empty()) {
-    damage_told_ = follower_.damage().size();
-    throw FormatError(follower_.damage().front());
+  if (const FormatError* const damage = worst_damage()) {
+    damage_told_ = damage_.size();
+    throw FormatError(*damage);
   }
   return news;
 }
 
 void TrialIndex::require_undamaged() {
   const std::lock_guard lock(refresh_mutex_);
-  if (!follower_.damage().empty()) throw FormatError(follower_.damage().front());
+  if (const FormatError* const damage = worst_damage()) throw FormatError(*damage);
+}
+
+/// What ended the run for us, else the first damage; null if there is none.
+const FormatError* TrialIndex::worst_damage() const noexcept {
+  if (loss_) return &*loss_;
+  return damage_.empty() ? nullptr : &damage_.front();
 }
 
 void TrialIndex::warn_once(const std::string& message) {
@@ -155,16 +161,41 @@ bool TrialIndex::look() {
 
 /// Reads what was committed since the last time; true if steps came or went.
 bool TrialIndex::read_news(bool run_ended) {
-  const auto expected = std::max<std::int64_t>(
-      collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
-  const bool news = follower_.follow(run_ended, static_cast<std::size_t>(expected));
+  // Which attempts there were is known before the last segments are judged.
+  if (run_ended) read_collections();
+  if (replaced_) return false;
+  const bool news = follower_.follow(run_ended, *collections_);
   // The tags of a step are written before its index is, so they are read after it.
-  if (auto changed = RunCollections::read(*store_, collections_.get()))
-    collections_ = std::move(changed);
+  read_collections();
   return news;
 }
 
+void TrialIndex::read_collections() {
+  if (loss_) return;
+  RunCollections::News found = collections_->read_changes(*store_);
+  note_damage(found);
+  if (found.changed) collections_ = std::move(found.changed);
+}
+
+/// Keeps what is new of damage. Where the run was lost, all else that broke has broken with it.
+void TrialIndex::note_damage(RunCollections::News& found) {
+  if (found.loss) {
+    loss_ = found.loss;
+    replaced_ = found.replaced;
+    damage_.push_back(*std::move(found.loss));
+    return;
+  }
+  const std::vector<FormatError>& followed = follower_.damage();
+  while (damage_followed_ < followed.size()) damage_.push_back(followed[damage_followed_++]);
+  for (FormatError& error : found.damage) {
+    const std::string_view text = error.what();
+    const auto is_it = [text](const FormatError& known) { return text == known.what(); };
+    if (std::ranges::none_of(damage_, is_it)) damage_.push_back(std::move(error));
+  }
+}
+
 void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool ended) {
+  if (replaced_) return;  // the newest snapshot is the last one of the run that was read
   ended_workers_ = std::move(ended_workers);
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->data = data_;

@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "cupel/core/error.h"
 #include "cupel/store/store.h"
 #include "cupel/trial/trial.h"
 #include "index_data.h"
@@ -44,8 +46,11 @@ class TrialIndex {
 
  private:
   void await_collections(std::chrono::milliseconds at_most);
+  const FormatError* worst_damage() const noexcept;
   bool look();
   bool read_news(bool run_ended);
+  void read_collections();
+  void note_damage(trial_detail::RunCollections::News& found);
   void publish(std::set<std::string, std::less<>> ended_workers, bool ended);
   std::int64_t settled(const Snapshot& snapshot,
                        const std::set<std::string, std::less<>>& ended_workers) const;
@@ -62,12 +67,16 @@ class TrialIndex {
   trial_detail::IndexFollower follower_;
   std::shared_ptr<const trial_detail::RunCollections> collections_;
   std::set<std::string, std::less<>> ended_workers_;
-  std::size_t damage_told_ = 0;
-  bool look_owed_ = false;      // the last look was cut short by the store
+  std::vector<FormatError> damage_;  // in the order met, each once
+  std::size_t damage_told_ = 0, damage_followed_ = 0;
+  // Of this run nothing more can come. What follows is another one, of which nothing is taken.
+  std::optional<FormatError> loss_;
+  bool replaced_ = false;
+  bool look_owed_ = false;      // the last look did not show everything
   std::int64_t conceded_ = -1;  // up to this step slow workers are not waited for
   std::size_t rewinds_seen_ = 0;
 
-  std::atomic<bool> at_rest_{false};  // the run has ended and all damage was told
+  std::atomic<bool> at_rest_{false};  // nothing more can come, and all damage was told
 
   std::mutex warned_mutex_;
   std::set<std::string> warned_;  // guarded by warned_mutex_

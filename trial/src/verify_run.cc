@@ -137,9 +137,11 @@ void RunCheck::check_worker(const std::string& worker,
     }
     const bool is_last = i + 1 == segments.size();
     const bool last_of_attempt = is_last || segments[i + 1].name.attempt != name.attempt;
-    const SealDemand demand = !last_of_attempt || (is_last && report_.ended) ? SealDemand::Sealed
-                              : is_last                                      ? SealDemand::None
-                                        : SealDemand::EarlierTry;
+    // A later attempt may have committed nothing.
+    const bool is_newest = is_last && (said == nullptr || said->attempt <= name.attempt);
+    const SealDemand demand = !last_of_attempt || (is_newest && report_.ended) ? SealDemand::Sealed
+                              : is_newest                                      ? SealDemand::None
+                                          : SealDemand::EarlierTry;
     check_segment(segments[i], demand, said);
   }
 }

@@ -109,6 +109,8 @@ void RunFiles::remove_run() {
   store_.remove(kEndMarker);
 }
 
+// The collections file stays until it is written anew: attempts are counted on, so that no name is
+// used twice while others may be reading the run.
 void RunFiles::remove_own() {
   for (const ObjectInfo& object : store_.list(kIndexPrefix)) {
     const auto segment = SegmentName::parse_index_key(object.key);
@@ -116,7 +118,6 @@ void RunFiles::remove_own() {
     store_.remove(object.key);
     store_.remove(segment->events_key());
   }
-  store_.remove(collections_key());
 }
 
 std::string RunFiles::collections_key() const { return cupel::collections_key(worker_); }

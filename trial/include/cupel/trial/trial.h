@@ -107,6 +107,11 @@ class RunComparer;
 /// afterwards queries answer from everything before it (the worker's attempt ends there for them),
 /// and refresh() and waiting for a step that is not there throw it again. Damage in a value is
 /// FormatError whenever the value is asked for.
+///
+/// A collections file that is damaged or removed later is told in the same way, and what it said
+/// before holds. So is the loss of the run: when it is removed, or another run is written in its
+/// place, before it has ended. Nothing more is read then, least of all of the other run, which is
+/// seen by a new trial.
 class Trial {
  public:
   /// Throws MissingCollectionFiles when there is no run and options.wait_for_run is over, or an
