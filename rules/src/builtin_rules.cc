@@ -24,9 +24,20 @@ std::string snake_case(std::string_view name) {
 }  // namespace
 
 std::span<const BuiltinRule> builtin_rules() {
-  static const std::array rules = {all_zero(),           exploding_tensor(), loss_not_decreasing(),
-                                   tensor_variance(),    unchanged_tensor(), vanishing_gradient(),
-                                   weight_update_ratio()};
+  static const std::array rules = {
+      all_zero(),
+      class_imbalance(),
+      confusion(),
+      exploding_tensor(),
+      loss_not_decreasing(),
+      overfit(),
+      overtraining(),
+      poor_weight_initialization(),
+      tensor_variance(),
+      unchanged_tensor(),
+      vanishing_gradient(),
+      weight_update_ratio(),
+  };
   return rules;
 }
 

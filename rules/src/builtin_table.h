@@ -42,8 +42,13 @@ BuiltinRule builtin_rule() {
 
 // One function for each file that holds a rule; builtin_rules.cc lists them.
 BuiltinRule all_zero();
+BuiltinRule class_imbalance();
+BuiltinRule confusion();
 BuiltinRule exploding_tensor();
 BuiltinRule loss_not_decreasing();
+BuiltinRule overfit();
+BuiltinRule overtraining();
+BuiltinRule poor_weight_initialization();
 BuiltinRule tensor_variance();
 BuiltinRule unchanged_tensor();
 BuiltinRule vanishing_gradient();

@@ -118,7 +118,7 @@ class LossNotDecreasing final : public LossRule {
       all[loss.mode].add({loss.mode_step, loss.value}, options_.num_steps);
     const Mode judged_mode = choose(all);
     if (!is_judged(loss.mode, judged_mode)) {
-      tell_of_waiting(loss, verdict, "not a step of " + std::string(to_string(judged_mode)));
+      noted(verdict, loss, "not a step of " + std::string(to_string(judged_mode)));
       return;
     }
     check(loss, judged_mode, all[judged_mode], verdict);
@@ -132,7 +132,7 @@ class LossNotDecreasing final : public LossRule {
 
   void check(const Loss& loss, Mode mode, Series& series, Verdict* verdict) const {
     const auto before = series.partner(options_.num_steps);
-    if (!before) return tell_of_waiting(loss, verdict, "no check is due");
+    if (!before) return noted(verdict, loss, "no check is due");
     series.last_check = series.points.back().number;
     if (before->loss < series.best) series.best = before->loss;
     if (verdict == nullptr) return;
@@ -163,11 +163,6 @@ class LossNotDecreasing final : public LossRule {
                                 short_text(series.best) + "," + now};
              });
     }
-  }
-
-  void tell_of_waiting(const Loss& loss, Verdict* verdict, std::string reason) const {
-    if (verdict == nullptr) return;
-    judged(*verdict, loss, false, 0, 0, [&] { return Words{{}, std::move(reason), {}}; });
   }
 
   Options options_;

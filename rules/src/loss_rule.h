@@ -49,6 +49,11 @@ class LossRule : public Rule {
     verdict.count(1);
     if (fired || explaining()) tell(verdict, loss, fired, value, threshold, words());
   }
+  /// The same of a loss that nothing is decided by; does nothing where `verdict` is null.
+  void noted(Verdict* verdict, const Loss& loss, std::string_view reason) const {
+    if (verdict == nullptr) return;
+    judged(*verdict, loss, false, 0, 0, [&] { return Words{{}, std::string(reason), {}}; });
+  }
 
  private:
   void add(const RecordView& record, Verdict& verdict, Verdict* judged);

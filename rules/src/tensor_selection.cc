@@ -4,6 +4,30 @@
 
 namespace cupel {
 
+namespace {
+
+PatternList compiled(ParameterReader& reader, std::string_view name) {
+  PatternList patterns;
+  for (const std::string& pattern : reader.list(name)) {
+    try {
+      patterns.add(pattern);
+    } catch (const UsageError& error) {
+      reader.fail("parameter " + std::string(name) + ": " + error.what());
+    }
+  }
+  return patterns;
+}
+
+}  // namespace
+
+PatternList read_patterns(ParameterReader& reader, std::string_view name) {
+  const std::size_t mistakes = reader.mistakes();
+  PatternList patterns = compiled(reader, name);
+  if (patterns.empty() && reader.mistakes() == mistakes)
+    reader.fail("parameter " + std::string(name) + " holds no pattern");
+  return patterns;
+}
+
 NeededTensors unread_selection(bool all_if_none) {
   return {.all_if_none = all_if_none, .parameters = {"collection_names", "tensor_regex"}};
 }
@@ -11,13 +35,7 @@ NeededTensors unread_selection(bool all_if_none) {
 NeededTensors read_selection(ParameterReader& reader) {
   NeededTensors selection = unread_selection(true);
   selection.collections = reader.list(kCollectionNames.name);
-  for (const std::string& pattern : reader.list(kTensorRegex.name)) {
-    try {
-      selection.patterns.add(pattern);
-    } catch (const UsageError& error) {
-      reader.fail(std::string("parameter tensor_regex: ") + error.what());
-    }
-  }
+  selection.patterns = compiled(reader, kTensorRegex.name);
   return selection;
 }
 

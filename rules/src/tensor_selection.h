@@ -18,6 +18,10 @@ NeededTensors read_selection(ParameterReader& reader);
 /// The same; that neither is given is a mistake.
 NeededTensors read_required_selection(ParameterReader& reader);
 
+/// The patterns of a list parameter with a default; what does not compile is a mistake, and so is a
+/// list of none.
+PatternList read_patterns(ParameterReader& reader, std::string_view name);
+
 /// What a rule looks at before anybody gave it parameters.
 NeededTensors unread_selection(bool all_if_none);
 

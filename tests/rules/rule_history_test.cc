@@ -66,5 +66,51 @@ TEST(RuleHistory, loss_not_decreasing_forgets_losses_that_were_taken_back) {
   EXPECT_THAT(run.restart_at(1, {4, 4, 4.125}), IsEmpty());
 }
 
+TEST(RuleHistory, overtraining_forgets_the_lowest_loss_that_was_taken_back) {
+  RestartedRun run("Overtraining", {{"patience_train", "1"}}, {4, 1});
+  EXPECT_THAT(run.restart_at(1, {3}), IsEmpty());
+}
+
+TEST(RuleHistory, class_imbalance_counts_no_labels_that_were_taken_back) {
+  RestartedRun run("ClassImbalance",
+                   {{"labels_regex", "w"}, {"samples", "3"}, {"threshold_imbalance", "1"}}, {1, 2});
+  EXPECT_THAT(run.restart_at(1, {1}), IsEmpty());
+}
+
+TEST(RuleHistory, poor_weight_initialization_forgets_steps_and_losses_that_were_taken_back) {
+  RestartedRun run("PoorWeightInitialization", {{"steps", "3"}, {"patience", "1"}}, {4, 1, 1});
+  EXPECT_THAT(run.restart_at(1, {3, 3}),
+              ElementsAre(HasSubstr("steps since the lowest loss 1 >= 1, it was 3 and is 3")));
+}
+
+/// What Overfit says of a second step that was saved again, and is above training once more.
+Lines overfit_of_a_repeated_step(Mode mode, const std::vector<SavedTensor>& first,
+                                 const std::vector<SavedTensor>& second) {
+  MemoryRun run;
+  auto before = run.worker();
+  before.collection("losses", {"."});
+  before.save(0, first);
+  before.save(At(1, mode, 1), second);
+  before.abandon();
+  Trial trial = run.open();
+  const auto rule = make_builtin_rule("Overfit", trial, {{"patience", "2"}});
+  rule->evaluate(0, trial.snapshot());
+  rule->evaluate(1, trial.snapshot());
+  auto after = run.worker({.attempt = 1});
+  after.collection("losses", {"."});
+  after.save(At(1, mode, 1), second);
+  after.finish();
+  trial.refresh();
+  return describe(rule->evaluate(1, trial.snapshot()));
+}
+
+TEST(RuleHistory, overfit_counts_no_validation_that_was_taken_back) {
+  EXPECT_THAT(overfit_of_a_repeated_step(Mode::Eval, {scalar("loss", 1)}, {scalar("loss", 2)}),
+              IsEmpty());
+  EXPECT_THAT(overfit_of_a_repeated_step(Mode::Train, {scalar("train-a", 1), scalar("val-a", 1)},
+                                         {scalar("train-a", 1), scalar("val-a", 2)}),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace cupel::testing

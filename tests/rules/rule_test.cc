@@ -285,8 +285,9 @@ TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
   EXPECT_EQ(message("VanishingGradients"),
             "unknown rule \"VanishingGradients\"; did you mean VanishingGradient?");
   EXPECT_EQ(message("Frobnicate"),
-            "unknown rule \"Frobnicate\"; the built-in rules are AllZero, ExplodingTensor, "
-            "LossNotDecreasing, TensorVariance, UnchangedTensor, VanishingGradient, "
+            "unknown rule \"Frobnicate\"; the built-in rules are AllZero, ClassImbalance, "
+            "Confusion, ExplodingTensor, LossNotDecreasing, Overfit, Overtraining, "
+            "PoorWeightInitialization, TensorVariance, UnchangedTensor, VanishingGradient, "
             "WeightUpdateRatio");
 }
 

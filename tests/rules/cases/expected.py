@@ -122,9 +122,156 @@ def loss_not_decreasing(run, step, tensor, _worker, message):
     return 100 * (before - now) / base(before)
 
 
+def loss_at(run, step, tensor):
+    """The mean over workers; None where it was not saved."""
+    copies = [w[tensor] for w in run[step]["tensors"].values() if tensor in w]
+    return sum(mean(t) for t in copies) / len(copies) if copies else None
+
+
+def losses_until(run, step, tensor):
+    found = [(s, run[s]["mode"], loss_at(run, s, tensor)) for s in sorted(run) if s <= step]
+    return [loss for loss in found if loss[2] is not None]
+
+
+def has_evaluation(run, step):
+    return any(run[s]["mode"] == "EVAL" for s in run if s <= step)
+
+
+def overfit(run, step, tensor, _worker, _message, parameters):
+    first = int(parameters.get("start_step", "0"))
+    if not has_evaluation(run, step):
+        training = loss_at(run, step, "train-" + tensor.split("-", 1)[1])
+        return (loss_at(run, step, tensor) - training) / (abs(training) or 1e-12)
+    stretches = {"TRAIN": [], "EVAL": []}
+    last = None
+    for s, mode, loss in losses_until(run, step, tensor):
+        if s < first or mode not in stretches:
+            continue
+        if mode != last:
+            stretches[mode] = []
+        last = mode
+        if math.isfinite(loss):
+            stretches[mode].append(loss)
+    training, validation = (sum(x) / len(x) for x in (stretches["TRAIN"], stretches["EVAL"]))
+    return (validation - training) / (abs(training) or 1e-12)
+
+
+def losses_without_improvement(losses, delta):
+    best, wait = math.inf, 0
+    for loss in losses:
+        if math.isfinite(loss) and best - loss > delta:
+            best, wait = loss, 0
+        else:
+            wait += 1
+    return wait
+
+
+def overtraining(run, step, tensor, _worker, _message, parameters):
+    losses = [loss for _, mode, loss in losses_until(run, step, tensor)
+              if not has_evaluation(run, step) or mode == run[step]["mode"]]
+    return losses_without_improvement(losses, float(parameters.get("delta", "0.01")))
+
+
+def classes_of(tensor, rows):
+    """None for what names no class."""
+    raw = values(tensor)
+    shape = tensor.get("shape", [len(raw)]) if isinstance(tensor, dict) else [len(raw)]
+    if rows and shape[-1] > 1:
+        table = [raw[i:i + shape[-1]] for i in range(0, len(raw), shape[-1])]
+        return [None if any(map(math.isnan, row)) else row.index(max(row)) for row in table]
+    return [None if not math.isfinite(x) else int(x) if x == int(x) else int(x >= 0.5)
+            for x in raw]
+
+
+def rank(tensor):
+    return len(tensor.get("shape", [0])) if isinstance(tensor, dict) else 1
+
+
+def confusion(run, step, tensor, _worker, message, parameters):
+    pairs = []
+    for tensors in run[step]["tensors"].values():
+        def chosen(kind, pattern):
+            name = parameters.get(kind, kind)
+            if name in tensors:
+                return [tensors[name]]
+            names = [n for n in tensors if re.search(pattern, n)]
+            return [tensors[n] for n in sorted(names, key=lambda n: int(n.split("_")[1]))]
+        labels, predictions = chosen("labels", "^y_"), chosen("predictions", "^p_")
+        rows = rank(predictions[0]) == 2
+        pairs += zip([c for t in labels for c in classes_of(t, rows and rank(t) == 2)],
+                     [c for t in predictions for c in classes_of(t, rows)])
+    most = int(parameters.get("category_no", "0")) or math.inf
+    pairs = [p for p in pairs if all(c is not None and 0 <= c < most for c in p)]
+    both = re.match(r"labelled and predicted (\d+)", message)
+    label, prediction = both.groups() * 2 if both else \
+        re.match(r"labelled (\d+), predicted (\d+)", message).groups()
+    whole = {"true": [p for p in pairs if p[0] == int(label)],
+             "predicted": [p for p in pairs if p[1] == int(prediction)],
+             "trace": [p for p in pairs if p[0] == p[1]]}
+    normalize = parameters.get("normalize", "predicted").lower()
+    if normalize == "trace" and not both:
+        normalize = "predicted"
+    return pairs.count((int(label), int(prediction))) / len(whole[normalize])
+
+
+def class_imbalance(run, step, _tensor, _worker, message, parameters):
+    rows = parameters.get("argmax") == "True"
+    window = []
+    for s in sorted(run):
+        if s > step or run[s]["mode"] != run[step]["mode"]:
+            continue
+        if len(window) >= int(parameters.get("samples", "500")):
+            window = []
+        for tensors in run[s]["tensors"].values():
+            if "labels" not in tensors or "mean" in tensors["labels"]:
+                continue
+            guesses = tensors.get("predictions")
+            one_hot = rows and guesses is not None and rank(guesses) == rank(tensors["labels"])
+            labels = classes_of(tensors["labels"], one_hot)
+            predictions = classes_of(guesses, rows) if guesses else []
+            if len(labels) != len(predictions):
+                predictions = [None] * len(labels)
+            window += [p for p in zip(labels, predictions) if p[0] is not None]
+    if message.startswith("imbalance"):
+        counts = [sum(label == c for label, _ in window) for c in {label for label, _ in window}]
+        return max(counts) / min(counts)
+    one = int(re.match(r"class (\S+) ", message).group(1))
+    judged = [p for p in window if p[0] == one and p[1] is not None]
+    return sum(p[1] != one for p in judged) / len(judged)
+
+
+def percentile(numbers, part):
+    numbers = sorted(numbers)
+    at = part * (len(numbers) - 1)
+    low = math.floor(at)
+    return numbers[low] + (at - low) * (numbers[min(low + 1, len(numbers) - 1)] - numbers[low])
+
+
+def poor_weight_initialization(run, step, tensor, worker, message):
+    if message.startswith("variance"):
+        other = message.rsplit(" ", 1)[1]
+        least, most = (tensor_variance(run, step, t, worker, message) for t in (other, tensor))
+        return most / least if least else math.inf
+    if message.startswith("least spread"):
+        raw = values(run[step]["tensors"][worker][tensor])
+        return percentile(raw, 0.95) - percentile(raw, 0.05)
+    losses = []
+    modes = {run[s]["mode"] for s in run if s <= step}
+    for s in sorted(run):
+        if s > step or ("TRAIN" in modes and run[s]["mode"] != "TRAIN"):
+            continue
+        scalars = [number(t) for w in run[s]["tensors"].values() for name, t in w.items()
+                   if "loss" in name and not isinstance(t, (list, dict))]
+        losses.append(sum(scalars) / len(scalars))
+    return losses_without_improvement(losses, 0)
+
+
 RULES = {"AllZero": all_zero, "TensorVariance": tensor_variance,
          "WeightUpdateRatio": weight_update_ratio, "UnchangedTensor": unchanged_tensor,
-         "LossNotDecreasing": loss_not_decreasing}
+         "LossNotDecreasing": loss_not_decreasing, "Overfit": overfit,
+         "Overtraining": overtraining, "Confusion": confusion, "ClassImbalance": class_imbalance,
+         "PoorWeightInitialization": poor_weight_initialization}
+WITH_PARAMETERS = ("WeightUpdateRatio", "Overfit", "Overtraining", "Confusion", "ClassImbalance")
 
 
 def run_of(case):
@@ -152,7 +299,7 @@ def main():
                     if not found:
                         continue
                     tensor, worker, value, _, message = found.groups()
-                    more = [case.get("parameters", {})] if rule == "WeightUpdateRatio" else []
+                    more = [case.get("parameters", {})] if rule in WITH_PARAMETERS else []
                     want = RULES[rule](run_of(case), int(step), tensor, worker, message, *more)
                     said = number(value)
                     checked += 1
