@@ -90,6 +90,8 @@ class BenchRun {
     size_ += bytes.size();
   }
 
+  void seal_segment() { store_->put(name_.index_key(), writer_->seal(), Durability::Cached); }
+
   std::shared_ptr<const Store> store() const { return store_; }
   std::int64_t rows() const noexcept { return rows_; }
   std::int64_t steps() const noexcept { return step_; }
@@ -301,6 +303,22 @@ void refresh_after_one_step(benchmark::State& state) {
   }
 }
 
+// A reader that follows a run meets the file that took the place of the one it has read.
+void refresh_after_a_seal(benchmark::State& state) {
+  BenchRun run(state.range(0));
+  run.write(1);
+  for (auto _ : state) {
+    run.begin_segment();
+    run.append_step();
+    const auto trial = std::make_unique<Trial>(run.store());
+    for (std::int64_t row = 0; row < kRowsPerSegment; row += state.range(0)) run.append_step();
+    trial->refresh();
+    run.seal_segment();
+    state.SetIterationTime(seconds_of([&] { benchmark::DoNotOptimize(trial->refresh()); }));
+  }
+  state.SetItemsProcessed(state.iterations() * kRowsPerSegment);
+}
+
 void ask_for_a_saved_reduction(benchmark::State& state) {
   const BenchRun& run = finished_run(state.range(0));
   Trial trial(run.store());
@@ -410,6 +428,12 @@ BENCHMARK(refresh_after_one_step)
     ->Iterations(200)
     ->Unit(benchmark::kMicrosecond)
     ->UseRealTime();
+BENCHMARK(refresh_after_a_seal)
+    ->Arg(1000)
+    ->Arg(50)
+    ->Iterations(5)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
 BENCHMARK(ask_for_a_saved_reduction)->Arg(1000)->Arg(50);
 // Tensors a step; every tensor, or the half of them that a pattern selects.
 BENCHMARK(table_of_reductions)

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -66,7 +67,8 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
   return nullptr;
 }
 
-// Prints lines as they come, and what became of each rule at the end.
+// Prints lines as they come, those that come together with one write; and what became of each rule
+// at the end.
 class LinePrinter {
  public:
   LinePrinter(std::ostream& out, bool json) : out_(out), json_(json) {}
@@ -75,15 +77,23 @@ class LinePrinter {
     if (line.note) return print_note(line);
     if (line.status == RuleStatus::IssuesFound && !line.final_line) ++fired_[line.name];
     if (json_) {
-      out_ << to_json(line) << std::endl;
+      add(to_json(line));
     } else if (line.final_line) {
       closing_.push_back(line);
     } else {
-      out_ << to_text(line) << std::endl;
+      add(to_text(line));
     }
   }
 
-  void print_table() const {
+  void send() {
+    if (text_.empty()) return;
+    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+    out_.flush();
+    text_.clear();
+  }
+
+  void print_table() {
+    send();
     if (json_) return;
     using enum Table::Align;
     Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
@@ -102,13 +112,21 @@ class LinePrinter {
   }
 
  private:
-  void print_note(VerdictLine line) const {
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 15U;
+
+  void add(std::string_view line) {
+    text_.append(line) += '\n';
+    if (text_.size() >= kMostBytes) send();
+  }
+
+  void print_note(VerdictLine line) {
     line.message = note_in_words(line.note->text);
-    out_ << (json_ ? to_json(line) : to_text(line)) << std::endl;
+    add(json_ ? to_json(line) : to_text(line));
   }
 
   std::ostream& out_;
   const bool json_;
+  std::string text_;  // lines that are still to be sent
   std::vector<VerdictLine> closing_;
   std::map<std::string, std::int64_t> fired_;
 };
@@ -149,7 +167,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
   const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
   RunSummary summary;
   try {
-    summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); });
+    summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); },
+                         [&printer] { printer.send(); });
   } catch (...) {
     printer.print_table();
     throw;

@@ -3,9 +3,13 @@
 //   watcher ── steps, in order ──► workers (jobs) ── outcomes per rule ──► run()'s thread ──► lines
 //
 // The watcher follows the run and appends each new complete step, once. A worker takes the rule
-// that is furthest behind and not in anybody's hands, and evaluates its next step. run() takes
+// that is furthest behind and not in anybody's hands, and evaluates its next steps. run() takes
 // outcomes in the order step, then rule, so that lines do not depend on who was faster; whatever is
 // counted is counted there. Rules may be kMostStepsAhead steps ahead of the lines, no more.
+//
+// To wake a thread takes longer than to judge a step. So while steps are many they pass in batches:
+// a worker hands over what it has after kLongestBatch, and room for more steps is made by halves of
+// what may be ahead. A single step passes at once.
 
 #include "cupel/rules/rule_runner.h"
 
@@ -20,6 +24,7 @@
 #include <limits>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -34,6 +39,8 @@ namespace cupel {
 namespace {
 
 constexpr std::size_t kMostStepsAhead = 64;
+constexpr std::size_t kHalf = kMostStepsAhead / 2;
+constexpr std::chrono::milliseconds kLongestBatch{1};
 constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
 // After so many saved steps at which a rule saw nothing, it says why.
 constexpr std::int64_t kBlindSteps = 10;
@@ -60,17 +67,15 @@ struct Step {
 struct Outcome {
   enum class Kind { Judged, Fired, Skipped, Failed, Rewound };
   Kind kind = Kind::Judged;
-  Step step;
   Verdict verdict;      // Judged, Fired
   std::string message;  // Skipped, Failed, Fired by an exception
   bool last = false;    // The rule is not evaluated again.
 };
 
-Outcome evaluate(Rule& rule, Step step, bool stop_at_first) {
+Outcome evaluate(Rule& rule, const Step& step, bool stop_at_first) {
   Outcome outcome;
   if (step.rewound) {
     outcome.kind = Outcome::Kind::Rewound;
-    outcome.step = std::move(step);
     return outcome;
   }
   try {
@@ -98,8 +103,6 @@ Outcome evaluate(Rule& rule, Step step, bool stop_at_first) {
   }
   if (outcome.kind == Outcome::Kind::Failed) outcome.last = true;
   if (outcome.kind == Outcome::Kind::Fired && stop_at_first) outcome.last = true;
-  step.snapshot.reset();
-  outcome.step = std::move(step);
   return outcome;
 }
 
@@ -174,6 +177,7 @@ struct RuleRunner::State {
     std::size_t cursor = 0;  // The next step to evaluate, counted from the first.
     bool busy = false;       // In the hands of a worker.
     bool exhausted = false;  // Not to be evaluated again.
+    bool awaited = false;    // By run()'s thread.
     std::deque<Outcome> outcomes;
 
     RuleSummary summary;
@@ -195,9 +199,11 @@ struct RuleRunner::State {
   void attach_notes(std::vector<Step>& fresh);
   std::vector<Note> fresh_notes(std::int64_t end);
   void work();
+  std::size_t steps_to_go_to() const;
   Entry* claim_rule();
-  void say_everything(const LineCallback& on_line);
-  void say(Entry& entry, const Outcome& outcome, const LineCallback& on_line);
+  std::vector<Outcome> evaluate_batch(Rule& rule, std::span<const Step* const> batch) const;
+  void say_everything(const LineCallback& on_line, const PauseCallback& on_pause);
+  void say(Entry& entry, const Step& step, Outcome outcome, const LineCallback& on_line);
   void say_closing(Entry& entry, const LineCallback& on_line);
   void say_notes(const std::vector<Note>& notes, const LineCallback& on_line) const;
   void note_blindness(Entry& entry, const Outcome& outcome);
@@ -249,21 +255,19 @@ bool RuleRunner::State::publish_steps() {
   }
   if (!fresh.empty()) noted_before = std::clamp<std::int64_t>(fresh.front().step, 0, noted_before);
   last_snapshot = snapshot;
-  const std::vector<std::int64_t> seen = trial->steps();
-  const auto begin = last_published
-                         ? std::upper_bound(seen.begin(), seen.end(), *last_published)
-                         : std::lower_bound(seen.begin(), seen.end(), options.start_step);
-  const auto end =
-      options.end_step ? std::lower_bound(seen.begin(), seen.end(), *options.end_step) : seen.end();
-  if (begin < end) last_published = *std::prev(end);
-  for (auto step = begin; step < end; ++step)
-    fresh.push_back({.step = *step,
-                     .mode = trial->mode(*step).value_or(Mode::Global),
-                     .mode_step = trial->mode_step(*step).value_or(*step),
+  const std::int64_t first =
+      last_published ? *last_published + (*last_published < kNoStep ? 1 : 0) : options.start_step;
+  for (const std::int64_t step : trial->steps_from(first)) {
+    if ((options.end_step && step >= *options.end_step) || step == last_published) break;
+    fresh.push_back({.step = step,
+                     .mode = trial->mode(step).value_or(Mode::Global),
+                     .mode_step = trial->mode_step(step).value_or(step),
                      .num_workers = num_workers,
-                     .missing_workers = num_workers > 1 ? trial->missing_workers(*step)
+                     .missing_workers = num_workers > 1 ? trial->missing_workers(step)
                                                         : std::vector<std::string>(),
                      .snapshot = snapshot});
+    last_published = step;
+  }
   if (options.explain) attach_notes(fresh);
   const bool passed_end =
       options.end_step && (*options.end_step <= options.start_step ||
@@ -381,16 +385,33 @@ void RuleRunner::State::watch() {
   news.notify_all();
 }
 
+// Up to where steps may be evaluated, counted from the first; called under the lock.
+std::size_t RuleRunner::State::steps_to_go_to() const {
+  return std::min(steps_before + steps.size(), steps_before / kHalf * kHalf + kMostStepsAhead);
+}
+
 // The rule furthest behind that has a step to go to; called under the lock.
 RuleRunner::State::Entry* RuleRunner::State::claim_rule() {
   Entry* furthest_behind = nullptr;
-  const std::size_t end = std::min(steps_before + steps.size(), steps_before + kMostStepsAhead);
+  const std::size_t end = steps_to_go_to();
   for (Entry& entry : entries) {
     if (entry.busy || entry.exhausted || entry.cursor >= end) continue;
     if (furthest_behind == nullptr || entry.cursor < furthest_behind->cursor)
       furthest_behind = &entry;
   }
   return furthest_behind;
+}
+
+std::vector<Outcome> RuleRunner::State::evaluate_batch(Rule& rule,
+                                                       std::span<const Step* const> batch) const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  std::vector<Outcome> outcomes;
+  for (const Step* const step : batch) {
+    outcomes.push_back(evaluate(rule, *step, options.stop_at_first));
+    if (outcomes.back().last || Clock::now() - begin >= kLongestBatch) break;
+  }
+  return outcomes;
 }
 
 void RuleRunner::State::work() {
@@ -400,30 +421,41 @@ void RuleRunner::State::work() {
     work_to_do.wait(lock, [&] { return ending || (entry = claim_rule()) != nullptr; });
     if (ending) return;
     entry->busy = true;
-    Step step = steps[entry->cursor - steps_before];
+    // They stay where they are until every rule's outcome was said.
+    std::vector<const Step*> batch;
+    for (std::size_t i = entry->cursor, end = steps_to_go_to(); i < end; ++i)
+      batch.push_back(&steps[i - steps_before]);
     lock.unlock();
-    Outcome outcome = evaluate(*entry->rule, std::move(step), options.stop_at_first);
+    std::vector<Outcome> outcomes = evaluate_batch(*entry->rule, batch);
     lock.lock();
     entry->busy = false;
-    ++entry->cursor;
-    entry->exhausted = outcome.last;
-    entry->outcomes.push_back(std::move(outcome));
-    news.notify_one();
+    entry->cursor += outcomes.size();
+    entry->exhausted = outcomes.back().last;
+    std::move(outcomes.begin(), outcomes.end(), std::back_inserter(entry->outcomes));
+    if (entry->awaited) news.notify_one();
   }
 }
 
 // Takes outcomes in the order of the lines until there is nothing more to come, or stop().
-void RuleRunner::State::say_everything(const LineCallback& on_line) {
+void RuleRunner::State::say_everything(const LineCallback& on_line, const PauseCallback& on_pause) {
   while (!all_closed()) {
-    bool notes_are_told = false;
+    const Step* step = nullptr;  // the first rule's turn finds it
     for (Entry& entry : entries) {
       if (entry.closed) continue;
       Outcome outcome;
       {
         std::unique_lock lock(mutex);
-        news.wait(lock, [&] {
+        const auto has_come = [&] {
           return stop_requested || !entry.outcomes.empty() || (no_more_steps && steps.empty());
-        });
+        };
+        if (!has_come()) {
+          lock.unlock();
+          on_pause();
+          lock.lock();
+          entry.awaited = true;
+          news.wait(lock, has_come);
+          entry.awaited = false;
+        }
         // Only before the first rule's turn can there be no step to wait for.
         if (steps.empty() && no_more_steps) {
           lock.unlock();
@@ -435,15 +467,22 @@ void RuleRunner::State::say_everything(const LineCallback& on_line) {
         }
         outcome = std::move(entry.outcomes.front());
         entry.outcomes.pop_front();
+        if (step == nullptr) {
+          step = &steps.front();
+          lock.unlock();
+          if (step->notes) say_notes(*step->notes, on_line);
+        }
       }
-      if (!std::exchange(notes_are_told, true) && outcome.step.notes)
-        say_notes(*outcome.step.notes, on_line);
-      say(entry, outcome, on_line);
+      say(entry, *step, std::move(outcome), on_line);
     }
-    const std::lock_guard lock(mutex);
-    steps.pop_front();
-    ++steps_before;
-    work_to_do.notify_all();
+    bool half_is_said = false;
+    {
+      const std::lock_guard lock(mutex);
+      steps.pop_front();
+      half_is_said = ++steps_before % kHalf == 0;
+      if (half_is_said) work_to_do.notify_all();
+    }
+    if (half_is_said) on_pause();
   }
 }
 
@@ -488,17 +527,19 @@ void RuleRunner::State::note_blindness(Entry& entry, const Outcome& outcome) {
                                "; it reads " + entry.rule->what_it_reads());
 }
 
-void RuleRunner::State::say(Entry& entry, const Outcome& outcome, const LineCallback& on_line) {
+void RuleRunner::State::say(Entry& entry, const Step& step, Outcome outcome,
+                            const LineCallback& on_line) {
   RuleSummary& summary = entry.summary;
   if (outcome.kind == Outcome::Kind::Rewound) {
-    VerdictLine line = line_of(entry, &outcome.step);
+    VerdictLine line = line_of(entry, &step);
     line.status = RuleStatus::Rewound;
     line.message =
         "training goes on from here once more; steps that were judged are not judged again";
     on_line(line);
     return;
   }
-  entry.last_step = outcome.step;
+  entry.last_step = step;
+  entry.last_step->snapshot.reset();
   entry.closed = outcome.last;
   if (outcome.kind == Outcome::Kind::Failed) {
     summary.status = RuleStatus::Error;
@@ -511,9 +552,9 @@ void RuleRunner::State::say(Entry& entry, const Outcome& outcome, const LineCall
   note_blindness(entry, outcome);
 
   if (options.explain) {
-    VerdictLine line = line_of(entry, &outcome.step);
+    VerdictLine line = line_of(entry, &step);
     line.status = RuleStatus::Explained;
-    line.missing_workers = outcome.step.missing_workers;
+    line.missing_workers = step.missing_workers;
     line.observations = verdict.observations();
     line.skips = verdict.skips();
     if (outcome.kind == Outcome::Kind::Skipped) {
@@ -527,15 +568,15 @@ void RuleRunner::State::say(Entry& entry, const Outcome& outcome, const LineCall
   }
   if (outcome.kind == Outcome::Kind::Fired) {
     ++summary.steps_fired;
-    if (!summary.first_step) summary.first_step = outcome.step.step;
+    if (!summary.first_step) summary.first_step = step.step;
     summary.status = RuleStatus::IssuesFound;
-    VerdictLine line = line_of(entry, &outcome.step);
+    VerdictLine line = line_of(entry, &step);
     line.status = RuleStatus::IssuesFound;
-    line.missing_workers = outcome.step.missing_workers;
-    line.tensors = verdict.findings();
+    line.missing_workers = step.missing_workers;
     line.findings_beyond = verdict.findings_beyond();
-    line.message = outcome.message.empty() ? findings_message(verdict, outcome.step.num_workers)
-                                           : outcome.message;
+    line.message =
+        outcome.message.empty() ? findings_message(verdict, step.num_workers) : outcome.message;
+    line.tensors = std::move(outcome.verdict).findings();
     on_line(line);
   }
 }
@@ -620,7 +661,7 @@ void RuleRunner::add(std::unique_ptr<Rule> rule, std::string_view name) {
   entry.summary.name = unique;
 }
 
-RunSummary RuleRunner::run(const LineCallback& on_line) {
+RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause) {
   State& state = *state_;
   if (std::exchange(state.has_run, true)) throw UsageError("a runner runs once");
   const auto workers = std::min(static_cast<std::size_t>(state.options.jobs), state.entries.size());
@@ -628,7 +669,8 @@ RunSummary RuleRunner::run(const LineCallback& on_line) {
     state.threads.emplace_back([&state] { state.watch(); });
     for (std::size_t i = 0; i < workers; ++i)
       state.threads.emplace_back([&state] { state.work(); });
-    state.say_everything(on_line);
+    state.say_everything(
+        on_line, on_pause ? on_pause : [] {});
   } catch (...) {
     state.end_threads();
     throw;

@@ -27,7 +27,9 @@ std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
     skip(none_was_saved(sources_of(wanted)));
     return std::nullopt;
   }
-  try {
+  if (const auto computed = record_.computed(wanted))
+    return TensorNumber{*computed, wanted, TensorNumber::Origin::Value};
+  try {  // says why there is none
     const Tensor tensor = rule_.base_trial().tensor(record_.tensor());
     const ReductionQuery query = {.worker = std::string(record_.worker())};
     return TensorNumber{tensor.reduction_value(record_.step(), to_string(wanted), query), wanted,

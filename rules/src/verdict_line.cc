@@ -1,9 +1,15 @@
 #include "cupel/rules/verdict_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
@@ -15,25 +21,71 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_number(double number) {
-  if (std::isfinite(number)) return number;
-  return shortest_text(number);
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-template <class T>
-Json json_optional(const std::optional<T>& value) {
-  if (!value) return nullptr;
-  return *value;
-}
+// One JSON object, written as it goes: to gather it as Json first takes several times as long, and
+// a line stands between what went wrong and whoever is to hear of it.
+class ObjectText {
+ public:
+  explicit ObjectText(std::string& text) : text_(text) { text_ += '{'; }
+  ~ObjectText() { text_ += '}'; }
+  ObjectText(const ObjectText&) = delete;
+  ObjectText& operator=(const ObjectText&) = delete;
 
-Json json_findings(const std::vector<Finding>& findings) {
-  Json array = Json::array();
-  for (const Finding& finding : findings)
-    array.push_back({{"name", finding.tensor},
-                     {"worker", finding.worker},
-                     {"value", json_number(finding.value)},
-                     {"threshold", json_number(finding.threshold)}});
-  return array;
+  void add(std::string_view key, std::string_view value) {
+    begin(key);
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (!std::ranges::all_of(value, is_plain)) {
+      text_ += dumped(value);
+      return;
+    }
+    text_ += '"';
+    text_ += value;
+    text_ += '"';
+  }
+  void add(std::string_view key, double value) {
+    if (!std::isfinite(value)) return add(key, shortest_text(value));
+    begin(key);
+    text_ += dumped(value);
+  }
+  void add(std::string_view key, std::int64_t value) {
+    begin(key);
+    text_ += std::to_string(value);
+  }
+  void add(std::string_view key, const std::optional<std::int64_t>& value) {
+    if (value) return add(key, *value);
+    add_raw(key, "null");
+  }
+  /// Of what is JSON.
+  void add_raw(std::string_view key, std::string_view json) {
+    begin(key);
+    text_ += json;
+  }
+
+ private:
+  void begin(std::string_view key) {
+    if (text_.back() != '{') text_ += ',';
+    text_ += '"';
+    text_ += key;
+    text_ += "\":";
+  }
+
+  std::string& text_;
+};
+
+std::string json_findings(const std::vector<Finding>& findings) {
+  std::string text = "[";
+  for (const Finding& finding : findings) {
+    if (text.size() > 1) text += ',';
+    ObjectText object(text);
+    object.add("name", finding.tensor);
+    object.add("worker", finding.worker);
+    object.add("value", finding.value);
+    object.add("threshold", finding.threshold);
+  }
+  return text += ']';
 }
 
 // Observations and skips together, by tensor, then worker; each list comes sorted so.
@@ -110,33 +162,40 @@ std::string_view to_string(RuleStatus status) noexcept {
 }
 
 std::string to_json(const VerdictLine& line) {
-  const auto of_rule = [&line](const std::string& text) {
-    return line.note ? Json(nullptr) : Json(text);
-  };
-  const bool has_mode = line.step && !line.note;
-  Json json = {{"time", line.time},
-               {"trial", line.trial},
-               {"rule", of_rule(line.rule)},
-               {"name", of_rule(line.name)},
-               {"step", json_optional(line.step)},
-               {"mode", has_mode ? Json(to_string(line.mode)) : Json(nullptr)},
-               {"mode_step", has_mode ? Json(line.mode_step) : Json(nullptr)},
-               {"status", to_string(line.status)},
-               {"tensors", json_findings(line.tensors)},
-               {"message", line.message}};
-  if (!line.missing_workers.empty()) json["missing_workers"] = line.missing_workers;
-  if (line.status == RuleStatus::Explained) json["explain"] = json_explained(line);
-  if (line.note) {
-    json["worker"] = line.note->worker;
-    json["note"] = Json::parse(note_json(line.note->text));
+  std::string text;
+  {
+    ObjectText object(text);
+    const auto add_if = [&object](bool has, std::string_view key, const auto& value) {
+      if (has) return object.add(key, value);
+      object.add_raw(key, "null");
+    };
+    const bool has_mode = line.step && !line.note;
+    object.add("time", line.time);
+    object.add("trial", line.trial);
+    add_if(!line.note, "rule", line.rule);
+    add_if(!line.note, "name", line.name);
+    object.add("step", line.step);
+    add_if(has_mode, "mode", to_string(line.mode));
+    add_if(has_mode, "mode_step", line.mode_step);
+    object.add("status", to_string(line.status));
+    object.add_raw("tensors", json_findings(line.tensors));
+    object.add("message", line.message);
+    if (!line.missing_workers.empty())
+      object.add_raw("missing_workers", dumped(line.missing_workers));
+    if (line.status == RuleStatus::Explained)
+      object.add_raw("explain", dumped(json_explained(line)));
+    if (line.note) {
+      object.add("worker", line.note->worker);
+      object.add_raw("note", dumped(Json::parse(note_json(line.note->text))));
+    }
+    if (line.final_line) {
+      object.add_raw("final", "true");
+      object.add("first_step", line.first_step);
+      object.add("steps_evaluated", line.steps_evaluated);
+      object.add("steps_skipped", line.steps_skipped);
+    }
   }
-  if (line.final_line) {
-    json["final"] = true;
-    json["first_step"] = json_optional(line.first_step);
-    json["steps_evaluated"] = line.steps_evaluated;
-    json["steps_skipped"] = line.steps_skipped;
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text;
 }
 
 std::string to_text(const VerdictLine& line) {

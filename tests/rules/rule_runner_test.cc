@@ -220,6 +220,37 @@ TEST(RuleRunner, rules_run_ahead_of_the_lines_no_further_than_a_bound) {
   EXPECT_EQ(furthest, 64);
 }
 
+TEST(RuleRunner, pauses_when_no_line_follows_at_once) {
+  LossRun run({0});
+  Trial trial = run.open();
+  RuleRunner runner(trial, {.idle_timeout = std::chrono::seconds(30)});
+  runner.add(always(trial));
+  std::int64_t said = 0, saved = 1;
+  // Whoever gathers lines would wait for ever if it were not told.
+  runner.run([&](const VerdictLine&) { ++said; },
+             [&] {
+               if (said < saved) return;
+               if (saved == 5) return run.writer.finish();
+               run.writer.save_steps({saved++});
+             });
+  EXPECT_EQ(said, 5 + 1);
+}
+
+TEST(RuleRunner, pauses_every_few_steps_while_lines_follow_each_other) {
+  LossRun run(std::int64_t{300});
+  run.writer.finish();
+  Trial trial = run.open();
+  RuleRunner runner(trial);
+  runner.add(always(trial));
+  int together = 0, most_together = 0;
+  runner.run([&](const VerdictLine& line) { together += line.final_line ? 0 : 1; },
+             [&] {
+               most_together = std::max(most_together, together);
+               together = 0;
+             });
+  EXPECT_LE(std::max(most_together, together), 64);
+}
+
 TEST(RuleRunner, one_rule_is_in_one_thread_at_a_time_and_sees_growing_steps) {
   LossRun run(std::int64_t{200});
   run.writer.finish();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
 
 namespace cupel {
 namespace {
@@ -82,6 +84,17 @@ TEST(VerdictLineJson, numbers_that_json_lacks_are_strings) {
                                R"({"name":"b","worker":"w","value":"-Infinity","threshold":0.0})"),
             std::string::npos)
       << to_json(line);
+}
+
+TEST(VerdictLineJson, is_written_as_a_library_writes_it) {
+  VerdictLine line = closing_line();
+  line.trial = "tab\tand \x7f";
+  line.missing_workers = {"\"quoted\"", "plain"};
+  for (const double number :
+       {0.0, -0.0, 1.0, -3.0, 0.1, 1e15, 1e16, 1e-5, 123456.75, 5e-324, 1.7e308})
+    line.tensors.push_back({"back\\slash \xc3\xa9", "worker_0", number, -number, ""});
+  const std::string text = to_json(line);
+  EXPECT_EQ(nlohmann::ordered_json::parse(text).dump(), text);
 }
 
 TEST(VerdictLineJson, any_name_is_escaped_and_bytes_that_are_not_utf8_are_replaced) {

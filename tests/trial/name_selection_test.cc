@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cupel/core/error.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -10,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 /// What a visitor is shown, each as "step tensor worker".
 struct Seen {
@@ -127,6 +135,77 @@ TEST(VisitStep, shows_what_the_index_holds) {
     EXPECT_EQ(seen.reduction({ReductionOp::Max}), record.reductions.get({ReductionOp::Max}));
     EXPECT_EQ(seen.record().shape, record.shape);
   });
+}
+
+/// What a reduction of each tensor's value is at step 0, asked of those whose names do not begin
+/// with '_'.
+std::map<std::string, std::optional<double>> computed(const Trial& trial, Reduction reduction) {
+  NameSelection all;
+  std::map<std::string, std::optional<double>> found;
+  trial.visit_step(0, all, [&](const RecordView& record) {
+    if (record.tensor().front() != '_') found[record.tensor()] = record.computed(reduction);
+  });
+  return found;
+}
+
+TEST(VisitStep, computes_from_values_wherever_they_are) {
+  MemoryRun run;
+  run.worker({"worker_0", 2})
+      .save(0, {filled("a", 100, 1), filled("_passed", 100, 2), raw("inline", {3}),
+                filled("large", 200'000, 4), filled("saved", 100, 5).with("max", -1),
+                filled("z", 100, 6), texts("text", {"x"}), reduced("without", "min", 7)});
+  run.worker({"worker_1", 2}).save(0, {filled("other", 100, 8)});
+  const auto found = computed(run.open(), {ReductionOp::Max});
+  EXPECT_THAT(found, ElementsAre(Pair("a", 1), Pair("inline", 3), Pair("large", 4),
+                                 Pair("other", 8), Pair("saved", 5), Pair("text", std::nullopt),
+                                 Pair("without", std::nullopt), Pair("z", 6)));
+}
+
+TEST(VisitStep, reads_values_that_are_asked_for_together) {
+  struct Counting : StoreWrapper {
+    using StoreWrapper::StoreWrapper;
+    mutable int calls = 0;
+    void get_ranges(std::string_view key, std::span<Range> ranges) const override {
+      ++calls;
+      StoreWrapper::get_ranges(key, ranges);
+    }
+  };
+  MemoryRun run;
+  std::vector<SavedTensor> tensors;
+  for (int i = 0; i < 50; ++i) tensors.push_back(filled("t" + std::to_string(i), 100, 1));
+  run.worker().save(0, tensors);
+  const auto store = std::make_shared<Counting>(run.store);
+  EXPECT_EQ(computed(Trial(store), {ReductionOp::Max}).size(), 50U);
+  EXPECT_EQ(store->calls, 1);
+}
+
+TEST(VisitStep, a_damaged_value_harms_nobody_else) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.save(0, {filled("a", 100, 1), filled("b", 100, 2), filled("c", 100, 3)});
+  flip_bit(*run.store, writer.events_key(), writer.last_location().offset);  // of c
+  const Trial trial = run.open();
+  NameSelection all;
+  Names sound, damaged;
+  trial.visit_step(0, all, [&](const RecordView& record) {
+    try {
+      EXPECT_TRUE(record.computed({ReductionOp::Max}));
+      sound.push_back(record.tensor());
+    } catch (const FormatError&) {
+      damaged.push_back(record.tensor());
+    }
+  });
+  EXPECT_THAT(sound, ElementsAre("a", "b"));
+  EXPECT_THAT(damaged, ElementsAre("c"));
+}
+
+TEST(VisitStep, a_value_whose_file_is_missing_is_none) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.save(0, {filled("a", 100, 1), filled("b", 100, 2)});
+  run.store->remove(writer.events_key());
+  EXPECT_THAT(computed(run.open(), {ReductionOp::Max}),
+              ElementsAre(Pair("a", std::nullopt), Pair("b", std::nullopt)));
 }
 
 TEST(VisitStep, finds_steps_of_a_mode) {

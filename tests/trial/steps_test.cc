@@ -34,6 +34,19 @@ TEST(TrialSteps, a_worker_that_has_closed_has_passed_everything) {
   EXPECT_THAT(trial.missing_workers(2), ElementsAre("b"));
 }
 
+TEST(TrialSteps, those_from_a_step_on_are_the_end_of_all_of_them) {
+  MemoryRun run;
+  WorkerWriter a = run.worker({"a", 2}), b = run.worker({"b", 2});
+  a.save_steps({0, 10, 20, 30});
+  b.save_steps({5, 10, 25});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.steps_from(0), ElementsAre(0, 5, 10, 20, 25));  // b has not come to 30
+  EXPECT_THAT(trial.steps_from(10), ElementsAre(10, 20, 25));
+  EXPECT_THAT(trial.steps_from(11), ElementsAre(20, 25));
+  EXPECT_THAT(trial.steps_from(26), IsEmpty());
+  EXPECT_THAT(trial.steps_from(-1), trial.steps());
+}
+
 TEST(TrialSteps, workers_missing_at_a_step_are_named) {
   ThreeWorkers run;
   run.a.save_steps({0, 1});

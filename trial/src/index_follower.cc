@@ -203,7 +203,9 @@ WalkEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t s
   const auto take_batch = [&](const IndexBatch& batch) { take(worker, segment, batch); };
   WalkEnd walk;
   try {
-    walk = walker_.walk(segment.key, *segment.reader, size, take_batch);
+    walk = segment.rows_to_skip > 0
+               ? walker_.walk_again(segment.key, *segment.reader, size, take_batch)
+               : walker_.walk(segment.key, *segment.reader, size, take_batch);
   } catch (const FormatError&) {
     throw;
   } catch (const StoreError&) {

@@ -26,6 +26,10 @@ constexpr std::uint64_t kLongestLastPiece = kPiece + kPiece / 4;
 // A message that does not fit into a piece of this is damage.
 constexpr std::uint64_t kLargestPiece = std::uint64_t{512} << 20U;
 
+// To map memory takes longer than to read and check what comes into it. A sealed batch is smaller
+// than this unless a step is large.
+constexpr std::uint64_t kPieceToDrop = std::uint64_t{4} << 20U;
+
 // A thread costs as much as reading a hundredth of this.
 constexpr std::uint64_t kWorthAThread = std::uint64_t{2} << 20U;
 
@@ -116,9 +120,8 @@ void IndexWalker::forget_memory() { memory_ = std::make_shared<PieceMemory>(); }
 void IndexWalker::will_walk(const std::string& key) const { store_.will_read(key, 0, 2 * kPiece); }
 
 WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
-                                 const Take& take) {
+                                 const Take& take, std::uint64_t piece) {
   WalkEnd walk;
-  std::uint64_t piece = kPiece;
   for (;;) {
     const std::uint64_t from = reader.consumed();
     if (size < from) {
@@ -140,16 +143,22 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
   }
 }
 
+WalkEnd IndexWalker::walk_again(const std::string& key, IndexReader& reader, std::uint64_t size,
+                                const Take& take) {
+  return read_pieces(key, reader, size, take, kPieceToDrop);
+}
+
 WalkEnd IndexWalker::walk(const std::string& key, IndexReader& reader, std::uint64_t size,
                           const Take& take) {
-  if (size < reader.consumed() + kWorthAThread) return read_pieces(key, reader, size, take);
+  if (size < reader.consumed() + kWorthAThread) return read_pieces(key, reader, size, take, kPiece);
 
   BatchesAhead ahead;
   WalkEnd walk;
   std::exception_ptr failure;
   const auto read = [&] {
     try {
-      walk = read_pieces(key, reader, size, [&](const IndexBatch& batch) { ahead.push(batch); });
+      walk = read_pieces(
+          key, reader, size, [&](const IndexBatch& batch) { ahead.push(batch); }, kPiece);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -159,7 +168,7 @@ WalkEnd IndexWalker::walk(const std::string& key, IndexReader& reader, std::uint
   try {
     thread = std::jthread(read);
   } catch (const std::system_error&) {  // of a process that may have no more threads
-    return read_pieces(key, reader, size, take);
+    return read_pieces(key, reader, size, take, kPiece);
   }
   try {
     while (const std::optional<IndexBatch> batch = ahead.pop()) take(*batch);

@@ -30,6 +30,11 @@ class IndexWalker {
   WalkEnd walk(const std::string& key, IndexReader& reader, std::uint64_t size,
                const std::function<void(const IndexBatch&)>& take);
 
+  /// The same for a file that has taken the place of one that was walked before: `take` drops most
+  /// batches, so that the memory of a few serves for all.
+  WalkEnd walk_again(const std::string& key, IndexReader& reader, std::uint64_t size,
+                     const std::function<void(const IndexBatch&)>& take);
+
   /// Says that a file will be walked after the present one.
   void will_walk(const std::string& key) const;
 
@@ -40,7 +45,7 @@ class IndexWalker {
   using Take = std::function<void(const IndexBatch&)>;
   class PieceMemory;
   WalkEnd read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
-                      const Take& take);
+                      const Take& take, std::uint64_t piece);
 
   const Store& store_;
   std::shared_ptr<PieceMemory> memory_;

@@ -87,6 +87,13 @@ RunCollections::News RunCollections::read_changes(const Store& store) const {
       if (auto info = store.stat(collections_key(worker))) there.emplace(worker, *std::move(info));
 
   News news;
+  const auto is_known = [&](const auto& entry) {
+    const auto known = files_.find(entry.first);
+    return known != files_.end() && known->second.identity == entry.second.identity &&
+           known->second.size == entry.second.size;
+  };
+  // Most looks end here, and copy nothing.
+  if (there.size() == files_.size() && std::ranges::all_of(there, is_known)) return news;
   Files files = files_;
   bool changed = false;
   for (auto& [worker, file] : files) {

@@ -1,10 +1,12 @@
 #include <algorithm>
 
+#include "cupel/stats/statistics.h"
 #include "cupel/trial/name_selection.h"
 #include "cupel/trial/trial.h"
 #include "reading.h"
 #include "row_plan.h"
 #include "step_merge.h"
+#include "values_ahead.h"
 #include "view.h"
 
 namespace cupel {
@@ -14,11 +16,14 @@ using trial_detail::RowForm;
 using trial_detail::RowPlan;
 using trial_detail::StepMerge;
 using trial_detail::StepPart;
+using trial_detail::ValuesAhead;
 
 struct RecordView::Place {
   const Reading& reading;
   Reading::Row row = {};
   std::uint32_t id = 0;
+  std::size_t nth = 0;  // of the plan's rows
+  ValuesAhead* values = nullptr;
 
   const RowForm& form() const noexcept {
     return reading.snapshot().data->forms[row.block().form(row.row)];
@@ -43,6 +48,14 @@ std::optional<double> RecordView::reduction(Reduction reduction) const noexcept 
 }
 ReductionValues RecordView::reductions() const noexcept {
   return place_.row.block().reductions(place_.row.row);
+}
+std::optional<double> RecordView::computed(Reduction reduction) const {
+  if (!has_value() || dtype() == DType::Utf8) return std::nullopt;
+  const std::optional<TensorValue> value = place_.values->take(place_.nth, reduction);
+  if (!value) return std::nullopt;
+  ReductionSet set;
+  set.add(reduction);
+  return compute_reductions(value->view(), set).get(reduction);
 }
 TensorRecord RecordView::record() const { return place_.reading.record(place_.row); }
 
@@ -72,7 +85,10 @@ std::size_t Trial::visit_parts(const Reading& reading, std::int64_t begin, std::
   StepMerge merge(reading, begin, last);
   for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) {
     const std::shared_ptr<const RowPlan> plan = selection.state_->plan(parts);
-    for (const RowPlan::Row& row : plan->rows) {
+    ValuesAhead values(view_->index->store(), *reading.snapshot().data, parts, plan->rows);
+    place.values = &values;
+    for (place.nth = 0; place.nth < plan->rows.size(); ++place.nth) {
+      const RowPlan::Row& row = plan->rows[place.nth];
       const StepPart& part = parts[row.part];
       place.row = {&reading.workers()[part.worker], part.rows,
                    std::size_t{part.rows->first_row} + row.position};

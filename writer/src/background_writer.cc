@@ -17,6 +17,8 @@ constexpr std::size_t kBytesWorthWaking = 256U << 10U;
 constexpr auto kMomentBeforeExit = std::chrono::milliseconds(200);
 
 constexpr std::size_t kWorthWriting = 4U << 20U;
+// A step is not kept back for longer, so that who follows the run sees it soon.
+constexpr auto kLongestGathering = std::chrono::milliseconds(5);
 
 constexpr auto kStayAwake = std::chrono::microseconds(100);
 
@@ -159,6 +161,7 @@ void BackgroundWriter::stay_if_halted() const noexcept {
 // What waits is written together: where the store is slow, one append takes many steps.
 void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
   Tasks gathered;
+  auto gathering_since = SegmentWriter::Clock::now();
   while (!tasks.empty()) {
     Task& task = tasks.front();
     if (stream_ && std::holds_alternative<WriteBatch>(task)) {
@@ -182,9 +185,12 @@ void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
     } else {
       tasks.pop_front();
     }
+    const auto now = SegmentWriter::Clock::now();
     if (tasks.empty() || segments_.gathered_bytes() >= kWorthWriting ||
-        segments_.due_for_sealing(SegmentWriter::Clock::now()))
+        now - gathering_since >= kLongestGathering || segments_.due_for_sealing(now)) {
       flush(gathered);
+      gathering_since = SegmentWriter::Clock::now();
+    }
   }
 }
 

@@ -66,9 +66,12 @@ class RuleRunner {
   void add(std::unique_ptr<Rule> rule, std::string_view name = {});
 
   using LineCallback = std::function<void(const VerdictLine&)>;
+  using PauseCallback = std::function<void()>;
   /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
-  /// after the closing lines of all rules.
-  RunSummary run(const LineCallback& on_line);
+  /// after the closing lines of all rules. `on_pause` is called, from the same thread, when no line
+  /// follows at once, and every few steps while lines follow each other: whoever gathers lines
+  /// sends them on then, and once more when run() has ended.
+  RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
   /// Stopped.
   void stop();

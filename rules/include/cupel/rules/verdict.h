@@ -59,7 +59,8 @@ class Verdict {
   bool fired() const noexcept { return !findings_.empty(); }
   bool applicable() const noexcept { return not_applicable_.empty(); }
   const std::string& why_not_applicable() const noexcept { return not_applicable_; }
-  const std::vector<Finding>& findings() const noexcept { return findings_; }
+  const std::vector<Finding>& findings() const& noexcept { return findings_; }
+  std::vector<Finding> findings() && noexcept { return std::move(findings_); }
   std::int64_t findings_beyond() const noexcept { return more_; }
   const std::vector<Skip>& skips() const noexcept { return skips_; }
   const std::vector<Observation>& observations() const noexcept { return observations_; }

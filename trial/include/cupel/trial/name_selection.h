@@ -62,6 +62,11 @@ class RecordView {
   std::optional<ValueCounts> counts() const noexcept;
   std::optional<double> reduction(Reduction reduction) const noexcept;  ///< The saved one.
   ReductionValues reductions() const noexcept;                          ///< All that were saved.
+  /// The reduction of the raw value, whether it was saved or not; nothing where there is no such
+  /// value: it was not saved, is text, or its file is missing. Throws FormatError if it is damaged.
+  /// Values of records that follow are read together with it, for whoever asks for one mostly asks
+  /// for all.
+  std::optional<double> computed(Reduction reduction) const;
   /// The same as a value of its own.
   TensorRecord record() const;
 

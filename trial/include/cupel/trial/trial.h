@@ -131,6 +131,8 @@ class Trial {
   /// Sorted steps of a mode (Global: all global steps).
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,
                                   bool show_incomplete_steps = false) const;
+  /// Sorted global steps that are not before `first`; costs as much as there are of them.
+  std::vector<std::int64_t> steps_from(std::int64_t first) const;
   /// Modes that have data; never Global.
   std::vector<Mode> modes() const;
   std::optional<Mode> mode(std::int64_t global_step) const;
@@ -173,8 +175,8 @@ class Trial {
 
   using RecordVisitor = std::function<void(const RecordView&)>;
   /// Calls `visit` for everything selected that was saved at a step, by tensor name, then worker,
-  /// and returns how often; 0 for a step that nobody saved. Never reads values. The visitor may
-  /// query the trial, not with the same selection.
+  /// and returns how often; 0 for a step that nobody saved. Reads no values but those that the
+  /// visitor asks for. The visitor may query the trial, not with the same selection.
   std::size_t visit_step(std::int64_t step, NameSelection& selection, const RecordVisitor& visit,
                          Mode mode = Mode::Global) const;
   /// The same at all listed steps of a range of global steps, step after step.

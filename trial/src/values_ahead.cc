@@ -1,0 +1,55 @@
+#include "values_ahead.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "value_reader.h"
+
+namespace cupel::trial_detail {
+
+namespace {
+
+// Less than read_values() shares among threads: rules have threads of their own.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 19U;
+
+}  // namespace
+
+std::optional<TensorValue> ValuesAhead::take(std::size_t nth, Reduction unless_saved) {
+  const StepRows& rows = *parts_[rows_[nth].part].rows;
+  while (next_ < read_.size() && read_[next_] < nth) values_[next_++].reset();
+  if (next_ == read_.size() && !one_by_one_ && rows.block->is_stored(row_of(nth))) {
+    try {
+      read_from(nth, unless_saved);
+    } catch (const FormatError&) {
+      one_by_one_ = true;  // so that it is thrown of the value that is damaged
+    }
+  }
+  if (next_ == read_.size() || read_[next_] != nth)
+    return read_value(store_, data_, rows, row_of(nth));
+  return std::exchange(values_[next_++], std::nullopt);
+}
+
+void ValuesAhead::read_from(std::size_t nth, Reduction unless_saved) {
+  read_.clear();
+  values_.clear();
+  next_ = 0;
+  const SegmentFiles* const files = parts_[rows_[nth].part].rows->files;
+  std::vector<std::size_t> chosen;
+  std::vector<ValuePlace> places;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = nth; i < rows_.size(); ++i) {
+    const StepRows& rows = *parts_[rows_[i].part].rows;
+    const std::size_t row = row_of(i);
+    if (rows.files != files || !rows.block->is_stored(row)) continue;
+    if (i > nth && rows.block->reduction(row, unless_saved)) continue;
+    bytes += rows.block->length(row);
+    if (i > nth && bytes > kMostBytes) break;
+    chosen.push_back(i);
+    places.push_back({&rows, row});
+  }
+  values_ = read_values(store_, data_, places);
+  read_ = std::move(chosen);
+}
+
+}  // namespace cupel::trial_detail

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cupel/core/reduction.h"
+#include "cupel/store/store.h"
+#include "cupel/trial/tensor_value.h"
+#include "index_data.h"
+#include "row_plan.h"
+#include "step_merge.h"
+
+namespace cupel::trial_detail {
+
+/// The raw values of one step's rows, in the order of a plan: whoever asks for one is given it and
+/// is taken to ask for those that follow, so that a few are read at once.
+class ValuesAhead {
+ public:
+  /// Borrows all of it.
+  ValuesAhead(const Store& store, const IndexData& data, std::span<const StepPart> parts,
+              std::span<const RowPlan::Row> rows)
+      : store_(store), data_(data), parts_(parts), rows_(rows) {}
+
+  /// The value of the plan's nth row, as read_value() has it. Of those that follow, the ones for
+  /// which the index does not have the reduction are read with it.
+  std::optional<TensorValue> take(std::size_t nth, Reduction unless_saved);
+
+ private:
+  void read_from(std::size_t nth, Reduction unless_saved);
+  std::size_t row_of(std::size_t nth) const noexcept {
+    return std::size_t{parts_[rows_[nth].part].rows->first_row} + rows_[nth].position;
+  }
+
+  const Store& store_;
+  const IndexData& data_;
+  const std::span<const StepPart> parts_;
+  const std::span<const RowPlan::Row> rows_;
+  std::vector<std::size_t> read_;  // which rows', rising
+  std::vector<std::optional<TensorValue>> values_;
+  std::size_t next_ = 0;  // of both; what is before it was taken or passed
+  bool one_by_one_ = false;
+};
+
+}  // namespace cupel::trial_detail
