@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,6 +16,7 @@
 #include "demo_data.h"
 #include "demo_judge.h"
 #include "demo_network.h"
+#include "shell_text.h"
 
 namespace cupel {
 namespace {
@@ -276,17 +275,6 @@ bool train_and_judge(const Recipe& recipe, const std::string& run, std::uint64_t
   const bool well_judged = as_announced(recipe, rules, training.judge());
   out << "  judged " << (well_judged ? "as announced" : "NOT as announced") << std::endl;
   return well_judged;
-}
-
-std::string quoted_for_shell(std::string_view text) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 // How to call this program again: by its name alone where that finds it.

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "cupel/rules/builtin_rules.h"
 #include "run_cli.h"
+#include "shell_text.h"
 #include "table.h"
 
 namespace cupel {
@@ -38,7 +39,7 @@ void print_one(const BuiltinRule& rule, std::ostream& out) {
   out << "\ncupel watch TRIAL --rule " << rule.name;
   for (const ParameterInfo& parameter : rule.parameters)
     if (!parameter.default_value.empty())
-      out << ',' << parameter.name << '=' << parameter.default_value;
+      out << ',' << parameter.name << '=' << quoted_for_shell(parameter.default_value);
   out << '\n';
 }
 

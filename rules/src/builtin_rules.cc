@@ -10,13 +10,13 @@
 namespace cupel {
 namespace {
 
-// "VanishingGradient" as "vanishing_gradient".
+// "VanishingGradient" as "vanishing_gradient", "NLPSequenceRatio" as "nlp_sequence_ratio".
 std::string snake_case(std::string_view name) {
+  const auto upper = [&](std::size_t i) { return name[i] >= 'A' && name[i] <= 'Z'; };
   std::string text;
-  for (const char c : name) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper && !text.empty()) text += '_';
-    text += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (i > 0 && upper(i) && (!upper(i - 1) || (i + 1 < name.size() && !upper(i + 1)))) text += '_';
+    text += upper(i) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
   }
   return text;
 }
@@ -26,14 +26,20 @@ std::string snake_case(std::string_view name) {
 std::span<const BuiltinRule> builtin_rules() {
   static const std::array rules = {
       all_zero(),
+      check_input_images(),
       class_imbalance(),
       confusion(),
+      dead_relu(),
       exploding_tensor(),
+      feature_importance_overweight(),
       loss_not_decreasing(),
+      nlp_sequence_ratio(),
       overfit(),
       overtraining(),
       poor_weight_initialization(),
+      saturated_activation(),
       tensor_variance(),
+      tree_depth(),
       unchanged_tensor(),
       vanishing_gradient(),
       weight_update_ratio(),

@@ -42,14 +42,20 @@ BuiltinRule builtin_rule() {
 
 // One function for each file that holds a rule; builtin_rules.cc lists them.
 BuiltinRule all_zero();
+BuiltinRule check_input_images();
 BuiltinRule class_imbalance();
 BuiltinRule confusion();
+BuiltinRule dead_relu();
 BuiltinRule exploding_tensor();
+BuiltinRule feature_importance_overweight();
 BuiltinRule loss_not_decreasing();
+BuiltinRule nlp_sequence_ratio();
 BuiltinRule overfit();
 BuiltinRule overtraining();
 BuiltinRule poor_weight_initialization();
+BuiltinRule saturated_activation();
 BuiltinRule tensor_variance();
+BuiltinRule tree_depth();
 BuiltinRule unchanged_tensor();
 BuiltinRule vanishing_gradient();
 BuiltinRule weight_update_ratio();

@@ -87,6 +87,20 @@ std::optional<std::vector<std::string>> parse_json_array(std::string_view text) 
   return elements;
 }
 
+// The elements of a JSON array, or of text split at commas.
+std::vector<std::string> split(std::string_view text) {
+  if (text.empty()) return {};
+  if (auto elements = parse_json_array(text)) return *std::move(elements);
+  std::vector<std::string> elements;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    if (const auto element = trimmed(text.substr(0, comma)); !element.empty())
+      elements.emplace_back(element);
+    if (comma == std::string_view::npos) return elements;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 ParameterReader::ParameterReader(std::string_view rule, const RuleParameters& parameters,
@@ -139,17 +153,23 @@ bool ParameterReader::boolean(std::string_view name) {
 }
 
 std::vector<std::string> ParameterReader::list(std::string_view name) {
-  std::string_view text = text_or_default(name);
-  if (text.empty()) return {};
-  if (auto elements = parse_json_array(text)) return *std::move(elements);
-  std::vector<std::string> elements;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    if (const auto element = trimmed(text.substr(0, comma)); !element.empty())
-      elements.emplace_back(element);
-    if (comma == std::string_view::npos) return elements;
-    text.remove_prefix(comma + 1);
+  return split(text_or_default(name));
+}
+
+std::vector<double> ParameterReader::numbers(std::string_view name, const NumberRange& range) {
+  const std::string_view text = text_or_default(name);
+  std::string_view inner = text;
+  if (inner.starts_with('(') && inner.ends_with(')')) inner = inner.substr(1, inner.size() - 2);
+  std::vector<double> numbers;
+  for (const std::string& element : split(inner)) {
+    const auto number = parse_number(element);
+    if (!number || !range.contains(*number)) {
+      wrong_value(name, text, "a list of numbers, each " + legal_numbers(range));
+      return {};
+    }
+    numbers.push_back(*number);
   }
+  return numbers;
 }
 
 std::string ParameterReader::text(std::string_view name) {

@@ -119,11 +119,12 @@ TEST(RulesCommand, as_json_is_an_array_of_objects) {
   const Json rules = run({"rules", "--json"}).json();
   std::vector<std::string> names;
   for (const Json& rule : rules) names.push_back(rule["name"]);
-  EXPECT_THAT(
-      names, ::testing::ElementsAre("AllZero", "ClassImbalance", "Confusion", "ExplodingTensor",
-                                    "LossNotDecreasing", "Overfit", "Overtraining",
-                                    "PoorWeightInitialization", "TensorVariance", "UnchangedTensor",
-                                    "VanishingGradient", "WeightUpdateRatio"));
+  EXPECT_THAT(names, ::testing::ElementsAre(
+                         "AllZero", "CheckInputImages", "ClassImbalance", "Confusion", "DeadRelu",
+                         "ExplodingTensor", "FeatureImportanceOverweight", "LossNotDecreasing",
+                         "NLPSequenceRatio", "Overfit", "Overtraining", "PoorWeightInitialization",
+                         "SaturatedActivation", "TensorVariance", "TreeDepth", "UnchangedTensor",
+                         "VanishingGradient", "WeightUpdateRatio"));
 }
 
 TEST(RulesCommand, describes_one_rule) {
@@ -133,6 +134,12 @@ TEST(RulesCommand, describes_one_rule) {
   const Json rule = run({"rules", "VanishingGradient", "--json"}).json();
   EXPECT_EQ(rule["parameters"][0]["name"], "threshold");
   EXPECT_EQ(rule["parameters"][0]["default"], "1e-7");
+}
+
+TEST(RulesCommand, quotes_what_a_shell_would_not_leave_as_it_is) {
+  EXPECT_THAT(run({"rules", "SaturatedActivation"}).out,
+              HasSubstr("SaturatedActivation,tensor_regex='.*tanh_input|.*sigmoid_input',"
+                        "threshold_tanh_min=-9.4999,"));
 }
 
 TEST(RulesCommand, answers_an_unknown_rule_with_the_nearest) {

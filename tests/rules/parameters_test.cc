@@ -136,6 +136,31 @@ TEST(ParameterReader, a_json_array_of_strings_may_hold_commas) {
   EXPECT_THAT(read_list(R"(["a{1,2}", "b"])"), ElementsAre("a{1,2}", "b"));
 }
 
+TEST(ParameterReader, lists_of_numbers_may_stand_in_parentheses) {
+  const auto read_numbers = [](const std::string& text) {
+    return read({{"names", text}}, [](ParameterReader& reader) {
+      return reader.numbers("names", {-10, 10});
+    });
+  };
+  EXPECT_THAT(read_numbers("3, -0.5"), ElementsAre(3, -0.5));
+  EXPECT_THAT(read_numbers("(-1, 2)"), ElementsAre(-1, 2));
+  EXPECT_THAT(read_numbers("None"), IsEmpty());
+  for (const char* text : {"1, x", "1 2", "((1))", "(1, 2", "11", "1, -10.5", "nan"})
+    EXPECT_EQ(usage_error([&] { read_numbers(text); }),
+              "TestRule: parameter names is \"" + std::string(text) +
+                  "\"; legal is a list of numbers, each a number from -10 to 10")
+        << text;
+}
+
+TEST(ParameterReader, says_whether_a_parameter_is_given) {
+  const auto given = [](const RuleParameters& parameters) {
+    return read(parameters, [](ParameterReader& reader) { return reader.is_given("threshold"); });
+  };
+  EXPECT_TRUE(given({{"threshold", "1e-7"}}));
+  EXPECT_FALSE(given({{"threshold", "None"}}));
+  EXPECT_FALSE(given({}));
+}
+
 TEST(ParameterReader, a_pattern_that_begins_with_a_bracket_is_no_json_array) {
   EXPECT_THAT(read_list("[0-9]+"), ElementsAre("[0-9]+"));
   EXPECT_THAT(read_list("[1]"), ElementsAre("[1]"));

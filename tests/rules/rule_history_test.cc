@@ -61,6 +61,12 @@ TEST(RuleHistory, weight_update_ratio_compares_with_the_weights_of_the_newest_at
               ElementsAre(HasSubstr("update ratio at least 20 > 10 since TRAIN step 1")));
 }
 
+TEST(RuleHistory, check_input_images_forgets_images_that_were_taken_back) {
+  RestartedRun run("CheckInputImages", {{"regex", "w"}, {"threshold_samples", "3"}}, {1, 9});
+  EXPECT_THAT(run.restart_at(1, {2, 3}),
+              ElementsAre(HasSubstr("mean (no axis 1) 2, magnitude 2 > 0.2 over 3 images")));
+}
+
 TEST(RuleHistory, loss_not_decreasing_forgets_losses_that_were_taken_back) {
   RestartedRun run("LossNotDecreasing", {{"num_steps", "1"}}, {4, 1, 4});
   EXPECT_THAT(run.restart_at(1, {4, 4, 4.125}), IsEmpty());

@@ -42,6 +42,21 @@ TEST(RuleNeeds, say_what_suffices_which_may_depend_on_a_parameter) {
   EXPECT_FALSE(suffices_abs_max("50"));
 }
 
+TEST(RuleNeeds, are_met_by_counts_where_the_only_token_is_0) {
+  const auto suffices_counts = [](const char* tokens) {
+    const TensorNeed need = need_of("NLPSequenceRatio", {{"token_values", tokens}});
+    return need.suffices.front().kind == TensorSource::Kind::Counts;
+  };
+  EXPECT_TRUE(suffices_counts("0"));
+  EXPECT_FALSE(suffices_counts("0,1"));
+}
+
+TEST(RuleNeeds, say_a_patterns_default_where_nothing_chose) {
+  EXPECT_THAT(need_of("DeadRelu", {}).tensors.patterns.texts(), ElementsAre(".*relu_output"));
+  EXPECT_THAT(need_of("SaturatedActivation", {{"collection_names", "c"}}).tensors.patterns.texts(),
+              IsEmpty());
+}
+
 TEST(RuleNeeds, say_how_far_apart_steps_may_be_and_which_parameter_says_so) {
   const TensorNeed need = need_of("WeightUpdateRatio", {{"num_steps", "50"}});
   ASSERT_TRUE(need.at_least_every);

@@ -247,6 +247,7 @@ TEST(BuiltinRules, are_found_by_either_form_of_their_name) {
   for (const BuiltinRule& rule : builtin_rules()) EXPECT_EQ(find_builtin_rule(rule.name), &rule);
   EXPECT_EQ(find_builtin_rule("vanishing_gradient"), find_builtin_rule("VanishingGradient"));
   EXPECT_NE(find_builtin_rule("exploding_tensor"), nullptr);
+  EXPECT_NE(find_builtin_rule("nlp_sequence_ratio"), nullptr);
   EXPECT_EQ(find_builtin_rule("vanishinggradient"), nullptr);
 }
 
@@ -285,9 +286,10 @@ TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
   EXPECT_EQ(message("VanishingGradients"),
             "unknown rule \"VanishingGradients\"; did you mean VanishingGradient?");
   EXPECT_EQ(message("Frobnicate"),
-            "unknown rule \"Frobnicate\"; the built-in rules are AllZero, ClassImbalance, "
-            "Confusion, ExplodingTensor, LossNotDecreasing, Overfit, Overtraining, "
-            "PoorWeightInitialization, TensorVariance, UnchangedTensor, VanishingGradient, "
+            "unknown rule \"Frobnicate\"; the built-in rules are AllZero, CheckInputImages, "
+            "ClassImbalance, Confusion, DeadRelu, ExplodingTensor, FeatureImportanceOverweight, "
+            "LossNotDecreasing, NLPSequenceRatio, Overfit, Overtraining, PoorWeightInitialization, "
+            "SaturatedActivation, TensorVariance, TreeDepth, UnchangedTensor, VanishingGradient, "
             "WeightUpdateRatio");
 }
 

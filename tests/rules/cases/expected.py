@@ -266,12 +266,127 @@ def poor_weight_initialization(run, step, tensor, worker, message):
     return losses_without_improvement(losses, 0)
 
 
+def tree_depth(run, step, tensor, worker, message, _parameters):
+    tensors = run[step]["tensors"][worker]
+    named = re.search(r"of tree (\S+)", message)
+    if named:
+        nodes = [n for n, t in zip(values(tensors[tensor]), values(tensors["trees/Tree"]))
+                 if t == number(named.group(1))]
+    elif saved(tensors[tensor], "max") is not None:
+        nodes = [saved(tensors[tensor], "max")]
+    else:
+        nodes = values(tensors[tensor])
+    depth = 0
+    while 2 ** (depth + 1) - 1 <= max(nodes):  # the first number of the next level
+        depth += 1
+    return depth
+
+
+def feature_importance(run, step, _tensor, worker, _message, parameters):
+    pattern = parameters.get("tensor_regex", ".*feature_importance/weight")
+    numbers = []
+    for name, t in run[step]["tensors"][worker].items():
+        raw = values(t) if not isinstance(t, dict) or "raw" in t else None
+        given = raw or [x for x in (saved(t, "mean"), saved(t, "sum")) if x is not None]
+        if re.search(pattern, name) and len(given) == 1:
+            numbers.append(given[0])
+    numbers.sort(reverse=True)
+    return math.fsum(numbers[:int(parameters.get("nfeatures", "3"))]) / math.fsum(numbers)
+
+
+def nlp_sequence_ratio(run, step, tensor, _worker, message, _parameters):
+    token = number(re.search(r"of token ([^:]+):", message).group(1))
+    found = elements = 0
+    for tensors in run[step]["tensors"].values():
+        t = tensors[tensor]
+        if isinstance(t, dict) and "raw" not in t:
+            continue
+        raw = values(t)
+        counts = t.get("counts") if isinstance(t, dict) else None
+        found += counts["zero"] if counts and token == 0 else sum(x == token for x in raw)
+        elements += len(raw)
+    return 100 * found / elements
+
+
+def inactive_units(t, parameters, is_active):
+    raw = values(t)
+    shape = t["shape"] if isinstance(t, dict) and "shape" in t else [len(raw)]
+    batch = shape[0] if len(shape) > 1 else 1
+    units = len(raw) // batch
+    least = float(parameters.get("threshold_inactivity", "1"))
+    active = [100 * sum(is_active(x) for x in raw[u::units]) / batch for u in range(units)]
+    return 100 * sum(a < least for a in active) / units
+
+
+def dead_relu(run, step, tensor, worker, _message, parameters):
+    t = run[step]["tensors"][worker][tensor]
+    highest = saved(t, "max")
+    if highest is not None and highest <= 0:
+        return 100
+    return inactive_units(t, parameters, lambda x: x > 0)
+
+
+def saturated_activation(run, step, tensor, worker, message, parameters):
+    t = run[step]["tensors"][worker][tensor]
+    name = max(("tanh", "sigmoid"), key=tensor.lower().rfind)
+    default = {"tanh": (-9.4999, 9.4999), "sigmoid": (-23, 16.99999)}[name]
+    older = parameters.get("threshold_" + name)
+    low, high = (float(x) for x in older.strip("()").split(",")) if older else \
+        (float(parameters.get(f"threshold_{name}_{end}", default[i]))
+         for i, end in enumerate(("min", "max")))
+    if saved(t, "min") is not None and saved(t, "min") >= high:
+        return 100
+    if saved(t, "max") is not None and saved(t, "max") <= low:
+        return 100
+    return inactive_units(t, parameters, lambda x: low < x < high)
+
+
+def check_input_images(run, step, tensor, _worker, message, parameters):
+    channel = re.search(r"mean of channel (\d+)", message)
+    wanted = int(parameters.get("channel", "1"))
+    samples = int(parameters["threshold_samples"])
+    images = elements = total = 0
+    for s in sorted(s for s in run if s <= step and run[s]["mode"] == run[step]["mode"]):
+        if images >= samples:
+            images = elements = total = 0
+        for tensors in run[s]["tensors"].values():
+            t = tensors.get(tensor)
+            if t is None:
+                continue
+            shape = t.get("shape", []) if isinstance(t, dict) else []
+            raw = values(t)
+            axis = wanted + len(shape) if wanted < 0 else wanted
+            images += shape[0] if shape and axis != 0 else 1
+            if saved(t, "mean") is not None and (raw is None or shape[axis] == 1):
+                raw = [saved(t, "mean")] * math.prod(shape)
+            elif raw is None:
+                raw = [saved(t, "sum") / math.prod(shape)] * math.prod(shape)
+            if channel and axis < len(shape):
+                run_length = math.prod(shape[axis + 1:])
+                raw = [x for i, x in enumerate(raw)
+                       if i // run_length % shape[axis] == int(channel.group(1))]
+            total += math.fsum(raw) if all(map(math.isfinite, raw)) else sum(raw)
+            elements += len(raw)
+    return abs(total / elements)
+
+
 RULES = {"AllZero": all_zero, "TensorVariance": tensor_variance,
          "WeightUpdateRatio": weight_update_ratio, "UnchangedTensor": unchanged_tensor,
-         "LossNotDecreasing": loss_not_decreasing, "Overfit": overfit,
-         "Overtraining": overtraining, "Confusion": confusion, "ClassImbalance": class_imbalance,
-         "PoorWeightInitialization": poor_weight_initialization}
-WITH_PARAMETERS = ("WeightUpdateRatio", "Overfit", "Overtraining", "Confusion", "ClassImbalance")
+         "LossNotDecreasing": loss_not_decreasing,
+         "Overfit": overfit,
+         "Overtraining": overtraining,
+         "Confusion": confusion,
+         "ClassImbalance": class_imbalance,
+         "PoorWeightInitialization": poor_weight_initialization,
+         "TreeDepth": tree_depth,
+         "FeatureImportanceOverweight": feature_importance,
+         "NLPSequenceRatio": nlp_sequence_ratio,
+         "DeadRelu": dead_relu,
+         "SaturatedActivation": saturated_activation,
+         "CheckInputImages": check_input_images}
+WITH_PARAMETERS = {"WeightUpdateRatio", "Overfit", "Overtraining", "Confusion", "ClassImbalance",
+                   "TreeDepth", "FeatureImportanceOverweight", "NLPSequenceRatio", "DeadRelu",
+                   "SaturatedActivation", "CheckInputImages"}
 
 
 def run_of(case):

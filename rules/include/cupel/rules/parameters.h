@@ -59,10 +59,15 @@ class ParameterReader {
   bool boolean(std::string_view name);
   /// Split at commas, blanks trimmed; or a JSON array of strings, which may hold commas.
   std::vector<std::string> list(std::string_view name);
+  /// A list of numbers, each as number() takes it; also in parentheses: "(-1, 1)".
+  std::vector<double> numbers(std::string_view name, const NumberRange& range);
   std::string text(std::string_view name);
 
   /// The text, as one of the legal ones spells it, whatever its case; "" where it is not given.
   std::string choice(std::string_view name, std::span<const std::string_view> legal);
+
+  /// Whether it was given, so that its default does not count.
+  bool is_given(std::string_view name) { return given(name) != nullptr; }
 
   /// Records a mistake of the caller's own finding, such as two parameters that exclude each other.
   void fail(std::string message);

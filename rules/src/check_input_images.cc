@@ -1,0 +1,289 @@
+// Input images are not centered: the mean of a colour channel over many images is too far from 0.
+//
+// Of each tensor and mode, the images of all steps and workers are gathered until there are
+// threshold_samples; then each channel is judged, and the next ones are gathered. How many images a
+// batch has is in the index, so that earlier steps are known without their values; those are read
+// when the first step behind them is judged, if they still count.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "builtin_table.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/number_text.h"
+#include "elements.h"
+#include "run_memory.h"
+#include "tensor_copy.h"
+#include "tensor_selection.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kMean{ReductionOp::Mean, false};
+constexpr std::string_view kDefaultPattern = ".*hybridsequential0_input_0";
+
+// The elements of a channel, or of whole tensors.
+struct Channel {
+  double sum = 0;
+  double elements = 0;
+
+  double mean() const noexcept { return sum / elements; }
+};
+
+// One copy of a batch.
+struct Batch {
+  std::int64_t step = 0;
+  std::string_view worker;
+  std::int64_t elements = 0;
+  std::int64_t images = 0;
+  std::optional<std::size_t> axis = std::nullopt;  // of the channels, where the shape has it
+  std::int64_t channels = 1;
+  bool has_value = false;
+  std::optional<double> mean = std::nullopt;
+};
+
+// The images gathered so far.
+struct Gathered {
+  std::int64_t last_step = -1;
+  std::int64_t images = 0;
+  std::vector<Batch> unread;
+  std::vector<Channel> channels;
+  Channel whole;             // of tensors without channels, or of which only the mean was saved
+  bool approximate = false;  // there is one that has channels in the whole
+};
+
+std::string images_text(std::int64_t images) {
+  return std::to_string(images) + (images == 1 ? " image" : " images");
+}
+
+class CheckInputImages final : public Rule {
+ public:
+  static constexpr std::string_view kName = "CheckInputImages";
+  static constexpr std::string_view kSummary = "input images are not centered at 0";
+  static constexpr std::array kParameters = {
+      ParameterInfo{"threshold_mean", "float", "0.2",
+                    "fires when the magnitude of a channel's mean is above this (>= 0)"},
+      ParameterInfo{"threshold_samples", "int", "500", "of how many images at least (>= 1)"},
+      ParameterInfo{"regex", "list", kDefaultPattern, "patterns searched in the names of tensors"},
+      ParameterInfo{"channel", "int", "1",
+                    "the axis of the colour channels; negative: from the end; 0: the tensor is one "
+                    "image; axis 0 is the batch else"}};
+  struct Options {
+    PatternList patterns = kDefaultPattern;
+    double most = 0.2;
+    std::int64_t samples = 500;
+    std::int64_t channel = 1;
+  };
+
+  static Options read(ParameterReader& reader) {
+    return {.patterns = read_patterns(reader, "regex"),
+            .most = reader.number("threshold_mean", 0, std::numeric_limits<double>::max()),
+            .samples = reader.integer("threshold_samples", 1),
+            .channel = reader.integer("channel", -kMostAxes)};
+  }
+
+  static RuleNeeds needs(const Options& options) {
+    return {{{.tensors = {.patterns = options.patterns, .parameters = {"regex"}},
+              .suffices = {TensorSource::value()},
+              .spares = {TensorSource::of({kMean})}}}};
+  }
+
+  CheckInputImages(Trial& base, const Options& options)
+      : Rule(base), options_(options), reads_(needs(options)), names_({}, options.patterns) {}
+
+  std::string rule_name() const override { return std::string(kName); }
+  std::string what_it_reads() const override { return describe(reads_); }
+
+  Verdict invoke_at_step(std::int64_t step) override {
+    memory_.bring_before(
+        step, base_trial(), names_, [this] { gathered_.clear(); },
+        [this](const RecordView& record) {
+          Verdict unheard;
+          TensorCopy copy(*this, record, unheard);
+          gather(copy);
+        });
+    Verdict verdict;
+    const std::string* tensor = nullptr;
+    Mode mode = Mode::Global;
+    std::string_view worker;
+    const auto finish = [&] {
+      if (tensor != nullptr) judge(*tensor, worker, gathered_[{tensor, mode}], verdict);
+    };
+    const std::size_t selected =
+        base_trial().visit_step(step, names_, [&](const RecordView& record) {
+          TensorCopy copy(*this, record, verdict);
+          if (tensor != &record.tensor()) {
+            finish();
+            tensor = nullptr;
+          }
+          if (!gather(copy)) return;
+          if (tensor == nullptr) worker = record.worker();
+          tensor = &record.tensor();
+          mode = record.mode();
+          read_all(*tensor, gathered_[{tensor, mode}], copy);
+        });
+    finish();
+    if (selected == 0)
+      verdict.not_applicable("nothing of " + reads_.tensors.front().tensors.description() +
+                             " was saved at this step");
+    return verdict;
+  }
+
+ private:
+  static constexpr std::int64_t kMostAxes = Shape::kMaxRank;
+
+  std::optional<Batch> batch_of(TensorCopy& copy) const {
+    if (!copy.has_numbers()) return std::nullopt;
+    const RecordView& record = copy.record();
+    Batch batch{.step = record.step(),
+                .worker = record.worker(),
+                .elements = record.elements(),
+                .has_value = record.has_value()};
+    if (const auto mean = saved_number(record, kMean)) batch.mean = mean->value;
+    const std::optional<Shape> shape = record.record().shape;
+    if (!shape || (!batch.has_value && !batch.mean)) {
+      copy.skip("neither the raw value nor mean and shape were saved");
+      return std::nullopt;
+    }
+    const auto rank = static_cast<std::int64_t>(shape->rank());
+    const std::int64_t axis = options_.channel < 0 ? rank + options_.channel : options_.channel;
+    if (axis >= 0 && axis < rank) {
+      batch.axis = static_cast<std::size_t>(axis);
+      batch.channels = (*shape)[*batch.axis];
+    }
+    batch.images = axis == 0 || rank == 0 ? 1 : (*shape)[0];
+    return batch;
+  }
+
+  // Takes in a copy, as the index has it; false if it cannot be used. Images that were judged at an
+  // earlier step count no longer.
+  bool gather(TensorCopy& copy) {
+    std::optional<Batch> batch = batch_of(copy);
+    if (!batch) return false;
+    Gathered& gathered = gathered_[{&copy.record().tensor(), copy.record().mode()}];
+    if (gathered.images >= options_.samples && gathered.last_step != batch->step) gathered = {};
+    gathered.last_step = batch->step;
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    gathered.images += std::min(batch->images, kMost - gathered.images);
+    gathered.unread.push_back(*std::move(batch));
+    return true;
+  }
+
+  // Reads what was not read yet; of the copy itself it is said where that fails.
+  void read_all(const std::string& tensor, Gathered& gathered, TensorCopy& copy) const {
+    for (const Batch& batch : std::exchange(gathered.unread, {})) {
+      try {
+        read(tensor, batch, gathered);
+      } catch (const TensorUnavailableForStep& error) {
+        if (batch.step == copy.record().step()) copy.skip(error.what());
+      }
+    }
+  }
+
+  void read(const std::string& tensor, const Batch& batch, Gathered& into) const {
+    const bool one_channel = batch.axis && batch.channels == 1;
+    if (batch.mean && (one_channel || !batch.axis || !batch.has_value)) {
+      if (one_channel && into.channels.empty()) into.channels.resize(1);
+      Channel& channel = one_channel ? into.channels.front() : into.whole;
+      channel.sum += *batch.mean * static_cast<double>(batch.elements);
+      channel.elements += static_cast<double>(batch.elements);
+      into.approximate |= batch.channels > 1;
+      return;
+    }
+    const TensorValue value =
+        base_trial().tensor(tensor).value(batch.step, Mode::Global, batch.worker);
+    if (!batch.axis) return add_whole(value, into.whole);
+    if (static_cast<std::size_t>(batch.channels) > into.channels.size())
+      into.channels.resize(static_cast<std::size_t>(batch.channels));
+    add_channels(value, *batch.axis, into.channels);
+  }
+
+  static void add_whole(const TensorValue& value, Channel& whole) {
+    for_each_span(value, [&](std::span<const double> elements, std::size_t) {
+      for (const double element : elements) whole.sum += element;
+      return true;
+    });
+    whole.elements += static_cast<double>(value.elements());
+  }
+
+  static void add_channels(const TensorValue& value, std::size_t axis,
+                           std::vector<Channel>& channels) {
+    const auto count = static_cast<std::size_t>(value.shape()[axis]);
+    std::size_t run = 1;  // so many elements of a channel lie one after another
+    for (std::size_t i = axis + 1; i < value.shape().rank(); ++i)
+      run *= static_cast<std::size_t>(value.shape()[i]);
+    std::size_t channel = 0;
+    std::size_t in_run = 0;
+    for_each_span(value, [&](std::span<const double> elements, std::size_t) {
+      for (const double element : elements) {
+        channels[channel].sum += element;
+        if (++in_run < run) continue;
+        in_run = 0;
+        if (++channel == count) channel = 0;
+      }
+      return true;
+    });
+    const double each = static_cast<double>(value.elements()) / static_cast<double>(count);
+    for (std::size_t i = 0; i < count; ++i) channels[i].elements += each;
+  }
+
+  void judge(const std::string& tensor, std::string_view worker, const Gathered& gathered,
+             Verdict& verdict) const {
+    if (gathered.images < options_.samples) {
+      verdict.count(1);
+      if (explaining())
+        verdict.observe(
+            {.tensor = tensor,
+             .worker = std::string(worker),
+             .read = "images",
+             .compared = std::to_string(gathered.images) + " of " + images_text(options_.samples),
+             .fired = false});
+      return;
+    }
+    const auto tell = [&](const Channel& channel, const std::string& what) {
+      if (channel.elements == 0) return;
+      verdict.count(1);
+      const double mean = channel.mean();
+      const bool fired = std::abs(mean) > options_.most;
+      if (!fired && !explaining()) return;
+      const std::string compared = comparison_text(std::abs(mean), ">", options_.most);
+      if (explaining())
+        verdict.observe({.tensor = tensor,
+                         .worker = std::string(worker),
+                         .read = what,
+                         .compared = compared,
+                         .fired = fired});
+      if (fired)
+        verdict.add({.tensor = tensor,
+                     .worker = std::string(worker),
+                     .value = std::abs(mean),
+                     .threshold = options_.most,
+                     .message = what + " " + short_text(mean) + ", magnitude " + compared +
+                                " over " + images_text(gathered.images)});
+    };
+    for (std::size_t i = 0; i < gathered.channels.size(); ++i)
+      tell(gathered.channels[i], "mean of channel " + std::to_string(i));
+    tell(gathered.whole, gathered.approximate
+                             ? "mean of all channels (approximate)"
+                             : "mean (no axis " + std::to_string(options_.channel) + ")");
+  }
+
+  Options options_;
+  RuleNeeds reads_;
+  NameSelection names_;
+  RunMemory memory_;
+  std::map<std::pair<const std::string*, Mode>, Gathered> gathered_;
+};
+
+}  // namespace
+
+BuiltinRule check_input_images() { return builtin_rule<CheckInputImages>(); }
+
+}  // namespace cupel

@@ -1,0 +1,149 @@
+// A few features bear most of the importance: the sum of the nfeatures largest importances, divided
+// by the sum of all, is above the threshold. The importances are those of one worker at one step,
+// each a tensor of one number.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "builtin_table.h"
+#include "cupel/rules/number_text.h"
+#include "tensor_copy.h"
+#include "tensor_selection.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kMean{ReductionOp::Mean, false};
+constexpr std::string_view kDefaultPattern = ".*feature_importance/weight";
+
+struct Importance {
+  const std::string* tensor = nullptr;  // the trial's own
+  double value = 0;
+};
+
+double sum(const std::vector<Importance>& importances, std::size_t first) {
+  double total = 0;
+  for (std::size_t i = 0; i < first; ++i) total += importances[i].value;
+  return total;
+}
+
+class FeatureImportanceOverweight final : public Rule {
+ public:
+  static constexpr std::string_view kName = "FeatureImportanceOverweight";
+  static constexpr std::string_view kSummary = "a few features bear most of the importance";
+  static constexpr std::array kParameters = {
+      ParameterInfo{"threshold", "float", "0.8",
+                    "fires when the share of the largest importances is above this (0 to 1)"},
+      ParameterInfo{"nfeatures", "int", "3", "how many are the largest (>= 1)"},
+      ParameterInfo{"tensor_regex", "list", kDefaultPattern,
+                    "patterns searched in the names of tensors, each the importance of a feature"}};
+  struct Options {
+    PatternList patterns = kDefaultPattern;
+    double threshold = 0.8;
+    std::int64_t largest = 3;
+  };
+
+  static Options read(ParameterReader& reader) {
+    return {.patterns = read_patterns(reader, "tensor_regex"),
+            .threshold = reader.number("threshold", 0, 1),
+            .largest = reader.integer("nfeatures", 1)};
+  }
+
+  static RuleNeeds needs(const Options& options) {
+    return {{{.tensors = {.patterns = options.patterns, .parameters = {"tensor_regex"}},
+              .suffices = sources_of(kMean)}}};
+  }
+
+  FeatureImportanceOverweight(Trial& base, const Options& options)
+      : Rule(base), options_(options), reads_(needs(options)), names_({}, options.patterns) {}
+
+  std::string rule_name() const override { return std::string(kName); }
+  std::string what_it_reads() const override { return describe(reads_); }
+
+  Verdict invoke_at_step(std::int64_t step) override {
+    Verdict verdict;
+    std::map<std::string_view, std::vector<Importance>> by_worker;
+    const std::size_t selected =
+        base_trial().visit_step(step, names_, [&](const RecordView& record) {
+          TensorCopy copy(*this, record, verdict);
+          if (!copy.has_numbers()) return;
+          if (record.elements() != 1)
+            return copy.skip("it holds several numbers; the importance of a feature is one");
+          if (const auto importance = copy.number(kMean))
+            by_worker[record.worker()].push_back({&record.tensor(), importance->value});
+        });
+    if (selected == 0)
+      verdict.not_applicable("nothing of " + reads_.tensors.front().tensors.description() +
+                             " was saved at this step");
+    for (auto& [worker, importances] : by_worker) judge(worker, importances, verdict);
+    return verdict;
+  }
+
+ private:
+  void judge(std::string_view worker, std::vector<Importance>& importances,
+             Verdict& verdict) const {
+    std::stable_sort(importances.begin(), importances.end(),
+                     [](const Importance& a, const Importance& b) {
+                       // NaN, which no sum survives, comes last.
+                       return a.value > b.value || (std::isnan(b.value) && !std::isnan(a.value));
+                     });
+    const auto skip = [&](std::string reason) {
+      verdict.skip({*importances.front().tensor, std::string(worker), std::move(reason)});
+    };
+    const std::size_t count = importances.size();
+    if (count <= static_cast<std::uint64_t>(options_.largest))
+      return skip("there are only " + std::to_string(count) +
+                  " features, no more than nfeatures, which have all of the importance");
+    const double total = sum(importances, count);
+    if (!(total > 0) || std::isinf(total))
+      return skip("the importances add up to " + short_text(total));
+    const auto largest = static_cast<std::size_t>(options_.largest);
+    tell(worker, importances, sum(importances, largest) / total, verdict);
+  }
+
+  void tell(std::string_view worker, const std::vector<Importance>& importances, double share,
+            Verdict& verdict) const {
+    verdict.count(static_cast<std::int64_t>(importances.size()));
+    const bool fired = share > options_.threshold;
+    if (!fired && !explaining()) return;
+    const std::string& tensor = *importances.front().tensor;
+    const std::string compared = comparison_text(share, ">", options_.threshold);
+    if (explaining())
+      verdict.observe({.tensor = tensor,
+                       .worker = std::string(worker),
+                       .read = std::to_string(importances.size()) + " importances",
+                       .compared = compared,
+                       .fired = fired});
+    if (fired)
+      verdict.add({.tensor = tensor,
+                   .worker = std::string(worker),
+                   .value = share,
+                   .threshold = options_.threshold,
+                   .message = "share of the largest " + std::to_string(options_.largest) + " " +
+                              compared + ": " + largest_names(importances)});
+  }
+
+  std::string largest_names(const std::vector<Importance>& importances) const {
+    constexpr std::int64_t kMostNames = 10;
+    std::string names;
+    for (std::int64_t i = 0; i < std::min(options_.largest, kMostNames); ++i)
+      names += (i == 0 ? "" : ", ") + *importances[static_cast<std::size_t>(i)].tensor;
+    if (options_.largest > kMostNames)
+      names += " and " + std::to_string(options_.largest - kMostNames) + " more";
+    return names;
+  }
+
+  Options options_;
+  RuleNeeds reads_;
+  NameSelection names_;
+};
+
+}  // namespace
+
+BuiltinRule feature_importance_overweight() { return builtin_rule<FeatureImportanceOverweight>(); }
+
+}  // namespace cupel

@@ -1,0 +1,151 @@
+// A tree that boosting added became too deep: nodes are numbered as in a heap, root 0, children
+// 2i + 1 and 2i + 2, so that the largest number of a tree says its depth, floor(log2(largest + 1)).
+//
+// Where trees/Tree was saved beside trees/Node, it says which tree a node is of, and each tree is
+// judged by itself. The saved max of the nodes is the largest number of the deepest tree: it
+// settles a lone tree, that none of several is too deep, and, without raw values, that one is.
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "builtin_table.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/number_text.h"
+#include "elements.h"
+#include "tensor_rule.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kMax{ReductionOp::Max, false};
+constexpr std::string_view kFromRaw = "nodes (from raw)";
+constexpr std::array<std::string_view, 2> kDirections = {"deeper", "shallower"};
+
+// Nothing for what is no number of a node.
+std::optional<int> depth_of(double largest_node) {
+  if (!(largest_node >= 0) || std::isinf(largest_node)) return std::nullopt;
+  return std::ilogb(largest_node + 1);
+}
+
+class TreeDepth final : public TensorRule {
+ public:
+  static constexpr std::string_view kName = "TreeDepth";
+  static constexpr std::string_view kSummary = "a boosted tree is too deep";
+  static constexpr std::array kParameters = {
+      ParameterInfo{"depth", "float", "4", "the depth that is compared with (>= 0)"},
+      ParameterInfo{"fire_if", "text", "deeper",
+                    "deeper or shallower: fires when the depth of a tree is above, or below"}};
+  struct Options {
+    double depth = 4;
+    bool shallower = false;
+  };
+
+  static Options read(ParameterReader& reader) {
+    return {.depth = reader.number("depth", 0, std::numeric_limits<double>::max()),
+            .shallower = reader.choice("fire_if", kDirections) == "shallower"};
+  }
+
+  static RuleNeeds needs(const Options& /*options*/) {
+    return {{{.tensors = {.patterns = "^trees/Node$"},
+              .suffices = {TensorSource::value()},
+              .spares = {TensorSource::of({kMax})}}}};
+  }
+
+  TreeDepth(Trial& base, const Options& options)
+      : TensorRule(base, kName, needs(options)), options_(options) {}
+
+ private:
+  bool fires(int depth) const {
+    return options_.shallower ? depth < options_.depth : depth > options_.depth;
+  }
+
+  void judge(TensorCopy& copy) override {
+    if (!copy.has_numbers()) return;
+    const bool has_value = copy.record().has_value();
+    std::optional<TensorRecord> trees = trees_beside(copy.record());
+    // Which tree it is does not matter to whether any is too deep.
+    if (trees && !trees->has_value && !options_.shallower) trees.reset();
+    if (const auto max = copy.record().reduction(kMax)) {
+      const auto depth = depth_of(*max);
+      const bool settles = depth && !options_.shallower && (!fires(*depth) || !has_value);
+      if (!trees || settles) return judge_tree(copy, *max, std::nullopt, "max (saved)");
+    }
+    if (!has_value)
+      return copy.skip("what was saved leaves the depth open; the raw value would say");
+    const auto nodes = copy.value();
+    if (!nodes) return;
+    if (trees) return judge_trees(copy, *nodes, *trees);
+    judge_tree(copy, largest_nodes(*nodes, nullptr).begin()->second, std::nullopt, kFromRaw);
+  }
+
+  // What the same worker saved of trees/Tree.
+  std::optional<TensorRecord> trees_beside(const RecordView& nodes) const {
+    const auto trees = base_trial().find_tensor("trees/Tree");
+    if (!trees) return std::nullopt;
+    for (TensorRecord& record : trees->records(nodes.step()))
+      if (record.worker == nodes.worker()) return std::move(record);
+    return std::nullopt;
+  }
+
+  void judge_trees(TensorCopy& copy, const TensorValue& nodes, const TensorRecord& record) const {
+    if (!record.has_value)
+      return copy.skip(
+          "the raw value of trees/Tree, which says whose the nodes are, was not saved");
+    if (record.elements != nodes.elements() || record.dtype == DType::Utf8)
+      return copy.skip("trees/Tree does not hold one number for each node");
+    try {
+      const Tensor trees = base_trial().tensor("trees/Tree");
+      const TensorValue of = trees.value(record.step, Mode::Global, record.worker);
+      for (const auto& [tree, largest] : largest_nodes(nodes, &of))
+        judge_tree(copy, largest, tree, kFromRaw);
+    } catch (const TensorUnavailableForStep& error) {
+      copy.skip(error.what());
+    }
+  }
+
+  // By tree; without `trees` all are of one. NaN is larger than every number here, as in a max.
+  static std::map<double, double> largest_nodes(const TensorValue& nodes,
+                                                const TensorValue* trees) {
+    std::map<double, double> largest;
+    const auto add = [&](std::span<const double> numbers, std::span<const double> owners) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double owner = owners.empty() ? 0 : owners[i];
+        if (std::isnan(owner)) continue;
+        double& most = largest.try_emplace(owner, numbers[i]).first->second;
+        if (numbers[i] > most || std::isnan(numbers[i])) most = numbers[i];
+      }
+      return true;
+    };
+    if (trees == nullptr)
+      for_each_span(nodes,
+                    [&](std::span<const double> numbers, std::size_t) { return add(numbers, {}); });
+    else
+      for_each_span(nodes, *trees, add);
+    return largest;
+  }
+
+  void judge_tree(TensorCopy& copy, double largest, std::optional<double> tree,
+                  std::string_view read) const {
+    const std::string of_tree = tree ? " of tree " + shortest_text(*tree) : "";
+    const auto depth = depth_of(largest);
+    if (!depth)
+      return copy.skip("the largest number of a node" + of_tree + " is " + short_text(largest));
+    copy.judged(fires(*depth), *depth, options_.depth, [&] {
+      const std::string compared =
+          comparison_text(*depth, options_.shallower ? "<" : ">", options_.depth);
+      return Words{std::string(read), "depth" + of_tree + " " + compared,
+                   "depth" + of_tree + " " + compared};
+    });
+  }
+
+  Options options_;
+};
+
+}  // namespace
+
+BuiltinRule tree_depth() { return builtin_rule<TreeDepth>(); }
+
+}  // namespace cupel
