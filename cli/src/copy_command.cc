@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "bytes_text.h"
+#include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/printable.h"
@@ -63,10 +63,9 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
                        {"steps", report.steps}};
     out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
-    out << "copied " << report.steps << (report.steps == 1 ? " step" : " steps") << " in "
-        << report.files << (report.files == 1 ? " file" : " files") << ", "
-        << bytes_text(report.bytes) << ", of a run that "
-        << (report.ended ? "has ended" : "has not ended") << '\n';
+    out << "copied " << count_text(report.steps, "step") << " in "
+        << count_text(report.files, "file") << ", " << bytes_text(report.bytes)
+        << ", of a run that " << (report.ended ? "has ended" : "has not ended") << '\n';
     if (!report.stopped)
       out << "cupel verify " << printable(options.destination) << " checks the copy\n";
   }

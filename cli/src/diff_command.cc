@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "amount_text.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
 #include "value_text.h"
@@ -193,10 +194,6 @@ std::string difference_json(const RunDifference& difference) {
   text += ",\"differing\":" + std::to_string(difference.differing);
   text += ",\"difference\":" + json_of(difference.difference);
   return text + ",\"greatest_difference\":" + json_of(difference.greatest_difference) + "}";
-}
-
-std::string count_text(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace cupel

@@ -16,7 +16,4 @@ void print_difference(std::ostream& out, const RunDifference& difference);
 /// The same as a JSON object.
 std::string difference_json(const RunDifference& difference);
 
-/// "1 step", "2 steps".
-std::string count_text(std::int64_t count, const std::string& what);
-
 }  // namespace cupel

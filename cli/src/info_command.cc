@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bytes_text.h"
+#include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/note_json.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "amount_text.h"
 #include "bar_text.h"
-#include "bytes_text.h"
 #include "text_width.h"
 
 namespace cupel {

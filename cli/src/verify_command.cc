@@ -2,7 +2,7 @@
 #include <ostream>
 #include <string>
 
-#include "bytes_text.h"
+#include "amount_text.h"
 #include "commands.h"
 #include "cupel/rules/printable.h"
 #include "cupel/store/open_store.h"
@@ -18,10 +18,6 @@ using Json = nlohmann::ordered_json;
 
 std::string_view severity_word(VerifyFinding::Severity severity) {
   return severity == VerifyFinding::Severity::Damage ? "damage" : "remark";
-}
-
-std::string counted(std::uint64_t count, const std::string& thing) {
-  return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
 }
 
 void print_json(const std::string& trial, const VerifyReport& report, std::ostream& out) {
@@ -51,10 +47,11 @@ void print_text(const VerifyReport& report, std::ostream& out) {
   for (const VerifyFinding& finding : report.findings)
     out << severity_word(finding.severity) << "  " << printable(finding.file) << " at "
         << finding.offset << ": " << printable(finding.problem) << '\n';
-  out << "checked " << counted(report.index_files, "index file") << ", "
-      << counted(report.events_files, "events file") << ", " << counted(report.steps, "step")
-      << ", " << counted(report.rows, "tensor") << ", " << bytes_text(report.value_bytes) << ": ";
-  out << (report.ok() ? "all as it was written" : counted(report.damages(), "damage"))
+  out << "checked " << count_text(report.index_files, "index file") << ", "
+      << count_text(report.events_files, "events file") << ", " << count_text(report.steps, "step")
+      << ", " << count_text(report.rows, "tensor") << ", " << bytes_text(report.value_bytes)
+      << ": ";
+  out << (report.ok() ? "all as it was written" : count_text(report.damages(), "damage"))
       << (report.stopped ? " so far; stopped before all was checked\n" : "\n");
 }
 

@@ -78,7 +78,8 @@ FormatError::FormatError(std::string damaged_file, std::uint64_t damaged_offset,
                                         ", offset " + std::to_string(damaged_offset),
                                     what_is_wrong)),
       file(std::move(damaged_file)),
-      offset(damaged_offset) {}
+      offset(damaged_offset),
+      problem(what_is_wrong) {}
 
 StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed)
     : Error(detailed("The store failed: key " + object_key, what_failed)),

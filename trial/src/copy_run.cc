@@ -35,8 +35,6 @@ using trial_detail::RunListing;
 constexpr std::uint64_t kPiece = std::uint64_t{8} << 20U;
 // What must be put in one piece is held in memory.
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{2} << 30U;
-// How often a file may be replaced under one read.
-constexpr int kMaxRepeats = 8;
 
 /// As much of an index file as is committed.
 struct IndexPart {
@@ -162,7 +160,7 @@ std::optional<IndexPart> RunCopy::read_index(const SegmentName& name, bool must_
     }
     const auto was_replaced = [&] {
       const std::optional<ObjectInfo> now = from_.stat(key);
-      return (!now || now->identity != info->identity) && repeat < kMaxRepeats;
+      return (!now || now->identity != info->identity) && repeat < trial_detail::kMaxRepeats;
     };
     try {
       auto index = read_index_as_is(*info, must_be_sealed);
@@ -189,10 +187,7 @@ std::optional<IndexPart> RunCopy::read_index_as_is(const ObjectInfo& info, bool 
         }
       });
   if (must_be_sealed && read.end != SegmentEnd::Sealed)
-    throw FormatError(info.key, reader.consumed(),
-                      read.end == SegmentEnd::Torn
-                          ? reader.torn_reason()
-                          : "the segment is not sealed, though nothing more can come");
+    throw trial_detail::not_sealed(info.key, &reader, read.end);
   const std::uint64_t committed = read.end == SegmentEnd::Sealed ? info.size : reader.consumed();
   if (committed == 0) return std::nullopt;
   if (committed > kMostAtOnce)

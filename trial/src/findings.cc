@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -15,11 +14,7 @@ constexpr std::size_t kKeptOfFile = 100;
 }  // namespace
 
 void Findings::add(Severity severity, const FormatError& error) {
-  const std::string place = FormatError(error.file, error.offset, {}).what();
-  std::string_view problem = error.what();
-  problem.remove_prefix(std::min(place.size(), problem.size()));
-  problem.remove_prefix(std::min(problem.find_first_not_of(": "), problem.size()));
-  add({severity, error.file, error.offset, std::string(problem)});
+  add({severity, error.file, error.offset, error.problem});
 }
 
 void Findings::add(VerifyFinding finding) {

@@ -24,9 +24,6 @@ namespace {
 
 constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
 
-// How often a file may change under one read before we leave it to the next refresh.
-constexpr int kMaxRepeats = 8;
-
 constexpr std::size_t kMaxLastRows = 1024;
 
 }  // namespace
@@ -111,10 +108,7 @@ void IndexFollower::follow_worker(Worker& worker, bool run_ended, std::int32_t n
           const bool is_newest = next == nullptr && newest_attempt <= segment.name.attempt;
           const bool must_be_sealed = !last_of_attempt || (is_newest && run_ended);
           if (must_be_sealed && segment.end != SegmentEnd::Sealed)
-            throw FormatError(segment.key, segment.reader ? segment.reader->consumed() : 0,
-                              segment.end == SegmentEnd::Torn && segment.reader
-                                  ? segment.reader->torn_reason()
-                                  : "the segment is not sealed, though nothing more can come");
+            throw not_sealed(segment.key, segment.reader.get(), segment.end);
         }
       } catch (const FormatError& error) {
         worker.damaged_attempt_ = segment.name.attempt;

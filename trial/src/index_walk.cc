@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cupel/core/error.h"
-
 namespace cupel::trial_detail {
 
 namespace {
@@ -112,6 +110,13 @@ class IndexWalker::PieceMemory : public std::enable_shared_from_this<PieceMemory
   std::mutex mutex_;
   std::vector<std::unique_ptr<AlignedBuffer>> kept_;  // guarded by mutex_
 };
+
+FormatError not_sealed(const std::string& key, const IndexReader* reader, SegmentEnd end) {
+  const bool is_torn = end == SegmentEnd::Torn && reader != nullptr;
+  return FormatError(
+      key, reader != nullptr ? reader->consumed() : 0,
+      is_torn ? reader->torn_reason() : "the segment is not sealed, though nothing more can come");
+}
 
 IndexWalker::IndexWalker(const Store& store) : store_(store) { forget_memory(); }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cupel/core/error.h"
 #include "cupel/format/index_reader.h"
 #include "cupel/store/store.h"
 
@@ -15,6 +16,13 @@ struct WalkEnd {
   SegmentEnd end = SegmentEnd::Torn;
   bool came_short = false;  ///< The file had fewer bytes than it was said to have.
 };
+
+/// How often a file that is replaced under one read is read again.
+inline constexpr int kMaxRepeats = 8;
+
+/// What is to be said of a segment that is not sealed, though nothing more can come; its reader is
+/// null where nothing was read.
+FormatError not_sealed(const std::string& key, const IndexReader* reader, SegmentEnd end);
 
 /// Reads index files, one at a time, and hands out their batches. One thread.
 class IndexWalker {

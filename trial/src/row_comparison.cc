@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -232,10 +231,7 @@ TensorValue RunComparer::read(const Side& side, const std::string& name, const R
     return *std::move(value);
   } catch (const FormatError& error) {
     // There are two runs, whose files are called alike.
-    const FormatError bare(error.file, error.offset, "");
-    std::string_view what = error.what();
-    what.remove_prefix(std::min(what.size(), std::strlen(bare.what()) + std::strlen(": ")));
-    throw FormatError(trial.location() + "/" + error.file, error.offset, what);
+    throw FormatError(trial.location() + "/" + error.file, error.offset, error.problem);
   }
 }
 

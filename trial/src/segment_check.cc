@@ -20,9 +20,6 @@ namespace cupel::trial_detail {
 
 namespace {
 
-// How often a file may be replaced under one check.
-constexpr int kMaxRepeats = 8;
-
 constexpr std::uint64_t kWindow = std::uint64_t{4} << 20U;
 // Longer values are read in pieces, and not all of them is checked.
 constexpr std::uint64_t kLongValue = std::uint64_t{256} << 20U;
@@ -95,9 +92,7 @@ void SegmentCheck::check_end(SegmentEnd end, const IndexReader& reader) {
   if (end == SegmentEnd::Sealed) return;
   const bool torn = end == SegmentEnd::Torn;
   if (demand_ == SealDemand::Sealed) {
-    findings.damage(
-        index_key_, reader.consumed(),
-        torn ? reader.torn_reason() : "the segment is not sealed, though nothing more can come");
+    findings.add(Findings::Severity::Damage, not_sealed(index_key_, &reader, end));
     return;
   }
   const char* why = demand_ == SealDemand::EarlierTry

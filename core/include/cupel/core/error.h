@@ -98,6 +98,7 @@ struct FormatError : IndexReaderException {
               std::string_view what_is_wrong);
   std::string file;
   std::uint64_t offset;
+  std::string problem;  ///< What is wrong, without the place.
 };
 
 /// A store could not do what was asked; `retryable` says whether the same call may succeed later.

@@ -1,4 +1,4 @@
-#include "bytes_text.h"
+#include "amount_text.h"
 
 #include <array>
 #include <charconv>
@@ -20,6 +20,10 @@ std::string bytes_text(std::uint64_t bytes) {
       std::to_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed, 1)
           .ptr;
   return std::string(text.data(), end) + " " + kUnits[unit];
+}
+
+std::string count_text(std::uint64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace cupel
