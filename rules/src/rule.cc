@@ -41,19 +41,38 @@ Verdict Rule::invoke(std::int64_t step) {
   return verdict;
 }
 
-Verdict Rule::evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot) {
+Verdict Rule::on_tick(std::chrono::steady_clock::time_point /*now*/) { return {}; }
+Verdict Rule::on_end() { return {}; }
+
+template <class Judge>
+Verdict Rule::judged(std::shared_ptr<const Snapshot> snapshot, std::optional<std::int64_t> step,
+                     Judge judge) {
   const PinnedView pin(*base_, std::move(snapshot), step);
   const NoRefresh other_pins(other_views_);
-  Verdict verdict = invoke_at_step(step);
+  Verdict verdict = judge();
   complete(verdict, step);
   return verdict;
 }
 
-void Rule::complete(Verdict& verdict, std::int64_t step) const {
+Verdict Rule::evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot) {
+  for (const Trial* other : other_views_) other->refresh();
+  return judged(std::move(snapshot), step, [&] { return invoke_at_step(step); });
+}
+
+Verdict Rule::evaluate_tick(std::chrono::steady_clock::time_point now,
+                            std::shared_ptr<const Snapshot> snapshot) {
+  return judged(std::move(snapshot), std::nullopt, [&] { return on_tick(now); });
+}
+
+Verdict Rule::evaluate_end(std::shared_ptr<const Snapshot> snapshot) {
+  return judged(std::move(snapshot), std::nullopt, [&] { return on_end(); });
+}
+
+void Rule::complete(Verdict& verdict, std::optional<std::int64_t> step) const {
   for (Finding& finding : verdict.findings_) {
-    if (finding.worker.empty()) {
+    if (finding.worker.empty() && step) {
       if (const auto tensor = base_->find_tensor(finding.tensor)) {
-        const std::vector<TensorRecord> records = tensor->records(step);
+        const std::vector<TensorRecord> records = tensor->records(*step);
         if (!records.empty()) finding.worker = records.front().worker;
       }
     }

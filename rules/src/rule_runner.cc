@@ -1,415 +1,263 @@
 // The runner's threads and what passes between them:
 //
-//   watcher ── steps, in order ──► workers (jobs) ── outcomes per rule ──► run()'s thread ──► lines
+//   StepFeed ── steps, in order ──► workers (jobs) ── outcomes per rule ──► run()'s thread ──►
+//   lines
 //
-// The watcher follows the run and appends each new complete step, once. A worker takes the rule
-// that is furthest behind and not in anybody's hands, and evaluates its next steps. run() takes
-// outcomes in the order step, then rule, so that lines do not depend on who was faster; whatever is
-// counted is counted there. Rules may be kMostStepsAhead steps ahead of the lines, no more.
+// The feed follows the run and appends each new complete step, once. A worker takes the rule that
+// is furthest behind and not in anybody's hands, and evaluates its next steps. run() takes outcomes
+// in the order step, then rule, so that lines do not depend on who was faster; whatever is counted
+// is counted there. Rules may be kMostStepsAhead steps ahead of the lines, no more.
 //
 // To wake a thread takes longer than to judge a step. So while steps are many they pass in batches:
 // a worker hands over what it has after kLongestBatch, and room for more steps is made by halves of
 // what may be ahead. A single step passes at once.
+//
+// Between steps a rule that has judged all there are is asked at ticks; what it finds there is said
+// when run()'s thread has nothing else to say.
 
 #include "cupel/rules/rule_runner.h"
 
 #include <algorithm>
-#include <array>
 #include <condition_variable>
 #include <cstddef>
-#include <ctime>
 #include <deque>
 #include <exception>
 #include <iterator>
 #include <limits>
 #include <mutex>
-#include <set>
 #include <span>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "cupel/core/error.h"
-#include "cupel/core/log.h"
 #include "cupel/rules/builtin_rules.h"
 #include "exception_text.h"
+#include "rule_report.h"
+#include "runner_journal.h"
+#include "runner_step.h"
+#include "step_feed.h"
 
 namespace cupel {
 namespace {
 
+using runner_detail::Outcome;
+using runner_detail::RuleRecord;
+using runner_detail::RuleReport;
+using runner_detail::RunnerJournal;
+using runner_detail::RunnerState;
+using runner_detail::Step;
+using runner_detail::StepFeed;
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kMostStepsAhead = 64;
 constexpr std::size_t kHalf = kMostStepsAhead / 2;
 constexpr std::chrono::milliseconds kLongestBatch{1};
-constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
-// After so many saved steps at which a rule saw nothing, it says why.
-constexpr std::int64_t kBlindSteps = 10;
-// How long to sleep at most where the store tells of no change.
-constexpr std::chrono::milliseconds kLongestWait{1000};
-// A store that fails for a moment is asked again after 50, 100, 200 … ms, so many times.
-constexpr int kMostFailures = 8;
-constexpr std::chrono::milliseconds kFirstRetry{50};
+// When a rule that waits for another run is asked again.
+constexpr std::chrono::milliseconds kAskAgain{250};
 
-// A complete step to be judged, as it was when it was seen; or the news that a restarted training
-// goes on from a step that has been seen already.
-struct Step {
-  bool rewound = false;
-  std::int64_t step = 0;
-  Mode mode = Mode::Global;
-  std::int64_t mode_step = 0;
-  std::int64_t num_workers = 1;
-  std::vector<std::string> missing_workers = {};
-  std::shared_ptr<const Snapshot> snapshot = nullptr;
-  std::shared_ptr<const std::vector<Note>> notes = nullptr;  // to be told with it
-};
-
-// What came of one rule at one step.
-struct Outcome {
-  enum class Kind { Judged, Fired, Skipped, Failed, Rewound };
-  Kind kind = Kind::Judged;
-  Verdict verdict;      // Judged, Fired
-  std::string message;  // Skipped, Failed, Fired by an exception
-  bool last = false;    // The rule is not evaluated again.
-};
-
-Outcome evaluate(Rule& rule, const Step& step, bool stop_at_first) {
-  Outcome outcome;
-  if (step.rewound) {
-    outcome.kind = Outcome::Kind::Rewound;
-    return outcome;
-  }
+std::string text_of(const std::exception_ptr& failure) {
   try {
-    outcome.verdict = rule.evaluate(step.step, step.snapshot);
-    if (outcome.verdict.fired()) outcome.kind = Outcome::Kind::Fired;
-  } catch (const RuleEvaluationConditionMet& fired) {
-    outcome.kind = Outcome::Kind::Fired;
-    outcome.message = fired.what();
-    outcome.last = fired.end_of_rule;
-  } catch (const StepUnavailable& error) {
-    outcome.kind = Outcome::Kind::Skipped;
-    outcome.message = exception_text(error);
-  } catch (const TensorUnavailable& error) {
-    outcome.kind = Outcome::Kind::Skipped;
-    outcome.message = exception_text(error);
-  } catch (const TensorUnavailableForStep& error) {
-    outcome.kind = Outcome::Kind::Skipped;
-    outcome.message = exception_text(error);
+    std::rethrow_exception(failure);
   } catch (const std::exception& error) {
-    outcome.kind = Outcome::Kind::Failed;
-    outcome.message = exception_text(error);
+    return exception_text(error);
   } catch (...) {
-    outcome.kind = Outcome::Kind::Failed;
-    outcome.message = "an exception that is not a std::exception";
+    return "the run could not be read";
   }
-  if (outcome.kind == Outcome::Kind::Failed) outcome.last = true;
-  if (outcome.kind == Outcome::Kind::Fired && stop_at_first) outcome.last = true;
-  return outcome;
-}
-
-std::string time_text() {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 32> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.", &utc);
-  const auto thousandths =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
-  const std::string digits = std::to_string(1000 + thousandths);
-  return std::string(text.data(), length) + digits.substr(1) + "Z";
-}
-
-std::string in_words(const Finding& finding, std::int64_t num_workers) {
-  std::string text = finding.tensor;
-  if (num_workers > 1) text += " (" + finding.worker + ")";
-  return text + ": " + finding.message;
-}
-
-// The first findings in words, the others counted.
-std::string findings_message(const Verdict& verdict, std::int64_t num_workers) {
-  constexpr std::size_t kInWords = 3;
-  const std::vector<Finding>& findings = verdict.findings();
-  std::string text;
-  for (std::size_t i = 0; i < std::min(findings.size(), kInWords); ++i)
-    text += (i == 0 ? "" : "; ") + in_words(findings[i], num_workers);
-  const auto listed = static_cast<std::int64_t>(std::min(findings.size(), kInWords));
-  const std::int64_t more =
-      static_cast<std::int64_t>(findings.size()) - listed + verdict.findings_beyond();
-  if (more > 0) text += "; and " + std::to_string(more) + " more";
-  if (verdict.findings_beyond() > 0)
-    text += " (" + std::to_string(verdict.findings_beyond()) + " of them are not listed)";
-  return text;
-}
-
-// The notes of the steps from `begin` to before `end`. One that is damaged becomes a note that says
-// so: rules can be judged without it.
-void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, std::vector<Note>& into) {
-  try {
-    std::ranges::move(trial.notes({begin, end}), std::back_inserter(into));
-  } catch (const FormatError& damage) {
-    if (end - begin == 1) {
-      into.push_back({begin, "", std::string("a note cannot be read: ") + damage.what()});
-      return;
-    }
-    const std::int64_t middle = begin + (end - begin) / 2;
-    read_notes(trial, begin, middle, into);
-    read_notes(trial, middle, end, into);
-  }
-}
-
-// Why a rule saw nothing at a step; "" where it saw something.
-std::string why_blind(const Outcome& outcome) {
-  if (outcome.kind == Outcome::Kind::Skipped) return outcome.message;
-  if (outcome.kind != Outcome::Kind::Judged) return {};
-  const Verdict& verdict = outcome.verdict;
-  if (!verdict.applicable()) return verdict.why_not_applicable();
-  if (verdict.datapoints() > 0 || verdict.skips().empty()) return {};
-  return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
 }
 
 }  // namespace
 
-struct RuleRunner::State {
-  // One rule with its cursor. What is below `summary` belongs to run()'s thread, the rest to
-  // `mutex`.
+struct RuleRunner::State : StepFeed::Sink {
+  // One rule with its cursor. What is below `report` belongs to run()'s thread, the rest to
+  // `mutex`, but for what does not change once run() has begun.
   struct Entry {
     std::unique_ptr<Rule> rule;
+    std::string configuration;
+    RuleOptions options;
+    RuleRecord found;  // where an earlier runner stopped
+
     std::size_t cursor = 0;  // The next step to evaluate, counted from the first.
     bool busy = false;       // In the hands of a worker.
     bool exhausted = false;  // Not to be evaluated again.
-    bool awaited = false;    // By run()'s thread.
+    bool tick_is_due = false;
+    Clock::time_point ask_after = {};                   // it waits for another run
+    std::optional<Clock::time_point> waits_since = {};  // likewise
     std::deque<Outcome> outcomes;
+    std::optional<Outcome> tick_outcome;
 
-    RuleSummary summary;
-    bool closed = false;  // Its last outcome has been said.
-    std::int64_t blind_steps = 0;
-    std::string blind_reason;
-    std::optional<Step> last_step;
+    std::optional<RuleReport> report;
+    bool closed() const { return report->record().closed; }
   };
 
   State(Trial& shared, RunnerOptions runner_options)
-      : trial(shared.view()), options(runner_options) {}
+      : trial(shared.view()), options(std::move(runner_options)) {}
 
   bool all_closed() const {
-    return std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.closed; });
+    return std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.closed(); });
   }
 
-  void watch();
-  bool publish_steps();
-  void attach_notes(std::vector<Step>& fresh);
-  std::vector<Note> fresh_notes(std::int64_t end);
+  // Of the feed, whose thread calls them.
+  void add(std::vector<Step> fresh) override;
+  void tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) override;
+  bool enough() override;
+  void follow(const runner_detail::StepFeedOptions& feed_options);
+
+  // Of workers.
+  struct Claim {
+    Entry* entry = nullptr;
+    std::vector<const Step*> batch = {};  // none: a tick
+  };
   void work();
+  Claim claim(Clock::time_point now, Clock::time_point& ask_after);
   std::size_t steps_to_go_to() const;
-  Entry* claim_rule();
-  std::vector<Outcome> evaluate_batch(Rule& rule, std::span<const Step* const> batch) const;
-  void say_everything(const LineCallback& on_line, const PauseCallback& on_pause);
-  void say(Entry& entry, const Step& step, Outcome outcome, const LineCallback& on_line);
-  void say_closing(Entry& entry, const LineCallback& on_line);
-  void say_notes(const std::vector<Note>& notes, const LineCallback& on_line) const;
-  void note_blindness(Entry& entry, const Outcome& outcome);
+  bool has_waited_enough(const Entry& entry, Clock::time_point now) const;
+  Outcome outcome_of(const Entry& entry, const Step& step) const;
+  std::vector<Outcome> evaluate_batch(const Entry& entry, std::span<const Step* const> batch) const;
+
+  // Of run()'s thread.
+  runner_detail::StepFeedOptions prepare();
+  void take_over(const RunnerState& found);
+  std::int64_t start_of(const Entry& entry) const;
+  std::optional<std::int64_t> end_of(const Entry& entry) const;
+  enum class News { Outcome, Tick, End, Stop };
+  News wait_for_news(const Entry& entry, bool begins);
+  void say_everything();
+  void leave_step();
+  void say(Entry& entry, const Step* step, Outcome outcome);
+  void say_notes(const std::vector<Note>& notes);
+  void say_line(const VerdictLine& line);
+  void say_ticks();
+  void say_ends();
+  void pause();
+  void keep();
+  void close_reports();
   void end_threads();
-  VerdictLine line_of(const Entry& entry, const Step* step) const;
 
   const std::unique_ptr<Trial> trial;
   const RunnerOptions options;
   std::deque<Entry> entries;  // fixed once run() has begun
   bool has_run = false;
   bool stopped = false;  // stop() cut off what was still to be said; of run()'s thread
+  LineCallback on_line;
+  PauseCallback on_pause;
+  std::optional<RunnerJournal> journal;
+  std::optional<std::size_t> rewinds;  // of what was said
 
   std::mutex mutex;
   std::condition_variable work_to_do;  // for workers
   std::condition_variable news;        // for run()'s thread
   // Guarded by mutex, as are the upper halves of the entries:
-  std::deque<Step> steps;        // those that some rule has still to see
-  std::size_t steps_before = 0;  // how many have left `steps` at the front
-  bool no_more_steps = false;
-  bool idle = false;
+  std::deque<Step> steps;            // those that some rule has still to see
+  std::size_t steps_before = 0;      // how many have left `steps` at the front
+  std::optional<StepFeed::End> end;  // there are no more steps; fixed once it is there
+  Clock::time_point tick_time;
+  std::shared_ptr<const Snapshot> tick_snapshot;
+  const Entry* awaited = nullptr;  // by run()'s thread
   bool stop_requested = false;
   bool ending = false;  // run() has no use for more outcomes
-  std::exception_ptr trial_error;
-  std::vector<Note> last_notes;  // behind the last step; fixed once there are no more steps
-  // Of the watcher:
-  std::optional<std::int64_t> last_published;
-  std::shared_ptr<const Snapshot> last_snapshot;
-  std::int64_t noted_before = 0;  // notes of steps before this one are told
-  // Which those are: after a rewind some steps are looked at again.
-  std::set<std::tuple<std::int64_t, std::string, std::string>> noted;
   // Joined in the reverse order of their making, before everything above goes.
   std::vector<std::jthread> threads;
 };
 
-// Appends the steps that came since the last call; returns whether there can be more.
-bool RuleRunner::State::publish_steps() {
-  const bool ended = trial->ended();
-  const std::shared_ptr<const Snapshot> snapshot = trial->snapshot();
-  const PinnedView pin(*trial, snapshot, std::nullopt);
-  const std::int64_t num_workers = trial->num_workers();
-  std::vector<Step> fresh;
-  if (last_snapshot && last_published) {
-    const std::optional<std::int64_t> rewound_to = trial->rewound_to(*last_snapshot);
-    if (rewound_to && *rewound_to <= *last_published)
-      fresh.push_back({.rewound = true,
-                       .step = *rewound_to,
-                       .mode = trial->mode(*rewound_to).value_or(Mode::Global),
-                       .mode_step = trial->mode_step(*rewound_to).value_or(*rewound_to)});
-  }
-  if (!fresh.empty()) noted_before = std::clamp<std::int64_t>(fresh.front().step, 0, noted_before);
-  last_snapshot = snapshot;
-  const std::int64_t first =
-      last_published ? *last_published + (*last_published < kNoStep ? 1 : 0) : options.start_step;
-  for (const std::int64_t step : trial->steps_from(first)) {
-    if ((options.end_step && step >= *options.end_step) || step == last_published) break;
-    fresh.push_back({.step = step,
-                     .mode = trial->mode(step).value_or(Mode::Global),
-                     .mode_step = trial->mode_step(step).value_or(step),
-                     .num_workers = num_workers,
-                     .missing_workers = num_workers > 1 ? trial->missing_workers(step)
-                                                        : std::vector<std::string>(),
-                     .snapshot = snapshot});
-    last_published = step;
-  }
-  if (options.explain) attach_notes(fresh);
-  const bool passed_end =
-      options.end_step && (*options.end_step <= options.start_step ||
-                           trial->last_complete_step() >= *options.end_step - 1);
+// ---- The feed's thread
+
+void RuleRunner::State::follow(const runner_detail::StepFeedOptions& feed_options) {
+  StepFeed feed(*trial, *this, feed_options);
+  StepFeed::End last = feed.follow();
   const std::lock_guard lock(mutex);
-  if (!fresh.empty()) {
-    std::move(fresh.begin(), fresh.end(), std::back_inserter(steps));
-    work_to_do.notify_all();
-  }
-  return !ended && !passed_end;
-}
-
-// The notes before a step that were not told yet; of a pinned trial.
-std::vector<Note> RuleRunner::State::fresh_notes(std::int64_t end) {
-  std::vector<Note> notes;
-  if (end <= noted_before) return notes;
-  try {
-    read_notes(*trial, noted_before, end, notes);
-  } catch (const StoreError& failure) {
-    log(LogLevel::Warning, failure.what());  // they come with the next step
-    return {};
-  }
-  noted_before = end;
-  std::erase_if(notes, [this](const Note& note) {
-    return !noted.emplace(note.step, note.worker, note.text).second;
-  });
-  return notes;
-}
-
-void RuleRunner::State::attach_notes(std::vector<Step>& fresh) {
-  const auto last = std::find_if(fresh.rbegin(), fresh.rend(), [](auto& s) { return !s.rewound; });
-  if (last == fresh.rend()) return;
-  std::vector<Note> notes = fresh_notes(last->step < kNoStep ? last->step + 1 : kNoStep);
-  auto note = notes.begin();
-  for (Step& step : fresh) {
-    if (step.rewound) continue;
-    const auto begin = note;
-    while (note != notes.end() && note->step <= step.step) ++note;
-    if (note != begin)
-      step.notes = std::make_shared<const std::vector<Note>>(std::make_move_iterator(begin),
-                                                             std::make_move_iterator(note));
-  }
-}
-
-void RuleRunner::State::watch() {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last_news = Clock::now();
-  std::optional<std::int64_t> newest;
-  int failures = 0;
-  bool is_idle = false;
-  std::exception_ptr error;
-  while (true) {
-    try {
-      trial->refresh();
-      const bool more = publish_steps();
-      failures = 0;
-      const std::lock_guard lock(mutex);
-      if (!more || !options.wait || ending) break;
-      if (newest != last_published) {
-        newest = last_published;
-        last_news = Clock::now();
-      }
-    } catch (const StoreError& failure) {
-      if (!failure.retryable || !options.wait || ++failures > kMostFailures) {
-        error = std::current_exception();
-        break;
-      }
-      log(LogLevel::Warning, failure.what());
-    } catch (...) {
-      error = std::current_exception();
-      break;
-    }
-    std::chrono::milliseconds at_most =
-        failures == 0 ? kLongestWait : kFirstRetry * (1 << (failures - 1));
-    if (options.idle_timeout) {
-      const auto silent =
-          std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_news);
-      if (silent >= *options.idle_timeout) {
-        is_idle = true;
-        break;
-      }
-      at_most = std::min(at_most, *options.idle_timeout - silent);
-    }
-    try {
-      trial->wait_for_change(at_most);
-    } catch (...) {
-      error = std::current_exception();
-      break;
-    }
-  }
-  if (error) {
-    // What was committed before the damage is judged all the same. Asking may tell of more damage,
-    // each once.
-    constexpr int kAttempts = 3;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      try {
-        publish_steps();
-        break;
-      } catch (const std::exception& again) {
-        log(LogLevel::Debug, again.what());
-      }
-    }
-  }
-  std::vector<Note> remaining;
-  if (options.explain && last_snapshot) {
-    const PinnedView pin(*trial, last_snapshot, std::nullopt);
-    remaining = fresh_notes(options.end_step.value_or(kNoStep));
-  }
-  const std::lock_guard lock(mutex);
-  last_notes = std::move(remaining);
-  no_more_steps = true;
-  idle = is_idle;
-  trial_error = error;
+  end = std::move(last);
   work_to_do.notify_all();
   news.notify_all();
 }
+
+void RuleRunner::State::add(std::vector<Step> fresh) {
+  const std::lock_guard lock(mutex);
+  std::move(fresh.begin(), fresh.end(), std::back_inserter(steps));
+  work_to_do.notify_all();
+}
+
+void RuleRunner::State::tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) {
+  const std::lock_guard lock(mutex);
+  tick_time = now;
+  tick_snapshot = std::move(snapshot);
+  for (Entry& entry : entries) entry.tick_is_due = true;
+  work_to_do.notify_all();
+}
+
+bool RuleRunner::State::enough() {
+  const std::lock_guard lock(mutex);
+  return ending;
+}
+
+// ---- The workers
 
 // Up to where steps may be evaluated, counted from the first; called under the lock.
 std::size_t RuleRunner::State::steps_to_go_to() const {
   return std::min(steps_before + steps.size(), steps_before / kHalf * kHalf + kMostStepsAhead);
 }
 
-// The rule furthest behind that has a step to go to; called under the lock.
-RuleRunner::State::Entry* RuleRunner::State::claim_rule() {
-  Entry* furthest_behind = nullptr;
-  const std::size_t end = steps_to_go_to();
+// The rule furthest behind that has a step to go to, else one that is to be asked between steps;
+// called under the lock. `ask_after` becomes the time when there will be one at the latest.
+RuleRunner::State::Claim RuleRunner::State::claim(Clock::time_point now,
+                                                  Clock::time_point& ask_after) {
+  Claim claim;
+  const std::size_t behind = steps_to_go_to();
   for (Entry& entry : entries) {
-    if (entry.busy || entry.exhausted || entry.cursor >= end) continue;
-    if (furthest_behind == nullptr || entry.cursor < furthest_behind->cursor)
-      furthest_behind = &entry;
+    if (entry.busy || entry.exhausted || entry.cursor >= behind) continue;
+    if (entry.ask_after > now) {
+      ask_after = std::min(ask_after, entry.ask_after);
+    } else if (claim.entry == nullptr || entry.cursor < claim.entry->cursor) {
+      claim.entry = &entry;
+    }
   }
-  return furthest_behind;
+  if (claim.entry != nullptr) {
+    // They stay where they are until every rule's outcome was said.
+    for (std::size_t i = claim.entry->cursor; i < behind; ++i)
+      claim.batch.push_back(&steps[i - steps_before]);
+    return claim;
+  }
+  for (Entry& entry : entries) {
+    const bool has_judged_all = entry.cursor == steps_before + steps.size();
+    if (entry.busy || entry.exhausted || !entry.tick_is_due || !has_judged_all) continue;
+    claim.entry = &entry;
+    break;
+  }
+  return claim;
 }
 
-std::vector<Outcome> RuleRunner::State::evaluate_batch(Rule& rule,
+// Another run that is no longer waited for will not come.
+bool RuleRunner::State::has_waited_enough(const Entry& entry, Clock::time_point now) const {
+  if (!options.wait) return true;
+  return options.idle_timeout && entry.waits_since &&
+         now - *entry.waits_since >= *options.idle_timeout;
+}
+
+Outcome RuleRunner::State::outcome_of(const Entry& entry, const Step& step) const {
+  const bool is_known = step.step < entry.found.next_step && !step.rewound;
+  const bool is_outside =
+      step.step < start_of(entry) || (end_of(entry) && step.step >= *end_of(entry));
+  if (!step.rewound && (is_outside || (is_known && entry.rule->looks_back_by_itself())))
+    return {.kind = Outcome::Kind::Passed};
+  Outcome outcome = outcome_at_step(*entry.rule, step);
+  if (outcome.kind == Outcome::Kind::Fired &&
+      entry.options.stop_at_first.value_or(options.stop_at_first))
+    outcome.last = true;
+  const bool holds = outcome.kind == Outcome::Kind::Failed || outcome.kind == Outcome::Kind::NotYet;
+  if (is_known && !holds) return {.kind = Outcome::Kind::Passed};
+  return outcome;
+}
+
+std::vector<Outcome> RuleRunner::State::evaluate_batch(const Entry& entry,
                                                        std::span<const Step* const> batch) const {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   std::vector<Outcome> outcomes;
   for (const Step* const step : batch) {
-    outcomes.push_back(evaluate(rule, *step, options.stop_at_first));
-    if (outcomes.back().last || Clock::now() - begin >= kLongestBatch) break;
+    outcomes.push_back(outcome_of(entry, *step));
+    const Outcome& outcome = outcomes.back();
+    if (outcome.kind == Outcome::Kind::NotYet || outcome.last ||
+        Clock::now() - begin >= kLongestBatch)
+      break;
   }
   return outcomes;
 }
@@ -417,205 +265,260 @@ std::vector<Outcome> RuleRunner::State::evaluate_batch(Rule& rule,
 void RuleRunner::State::work() {
   std::unique_lock lock(mutex);
   while (true) {
-    Entry* entry = nullptr;
-    work_to_do.wait(lock, [&] { return ending || (entry = claim_rule()) != nullptr; });
+    Claim claimed;
+    while (!ending) {
+      const Clock::time_point now = Clock::now();
+      Clock::time_point ask_after = Clock::time_point::max();
+      claimed = claim(now, ask_after);
+      if (claimed.entry != nullptr) break;
+      if (ask_after == Clock::time_point::max())
+        work_to_do.wait(lock);
+      else
+        work_to_do.wait_until(lock, ask_after);
+    }
     if (ending) return;
-    entry->busy = true;
-    // They stay where they are until every rule's outcome was said.
-    std::vector<const Step*> batch;
-    for (std::size_t i = entry->cursor, end = steps_to_go_to(); i < end; ++i)
-      batch.push_back(&steps[i - steps_before]);
+    Entry& entry = *claimed.entry;
+    entry.busy = true;
+    if (claimed.batch.empty()) {
+      entry.tick_is_due = false;
+      const auto snapshot = tick_snapshot;
+      const Clock::time_point now = tick_time;
+      lock.unlock();
+      Outcome outcome = runner_detail::outcome_of_tick(*entry.rule, now, snapshot);
+      lock.lock();
+      entry.busy = false;
+      entry.exhausted = outcome.last;
+      if (outcome.kind == Outcome::Kind::Fired || outcome.last) {
+        entry.tick_outcome = std::move(outcome);
+        news.notify_one();
+      }
+      continue;
+    }
     lock.unlock();
-    std::vector<Outcome> outcomes = evaluate_batch(*entry->rule, batch);
+    std::vector<Outcome> outcomes = evaluate_batch(entry, claimed.batch);
     lock.lock();
-    entry->busy = false;
-    entry->cursor += outcomes.size();
-    entry->exhausted = outcomes.back().last;
-    std::move(outcomes.begin(), outcomes.end(), std::back_inserter(entry->outcomes));
-    if (entry->awaited) news.notify_one();
+    entry.busy = false;
+    if (Outcome& last = outcomes.back(); last.kind == Outcome::Kind::NotYet) {
+      const Clock::time_point now = Clock::now();
+      if (!entry.waits_since) entry.waits_since = now;
+      if (has_waited_enough(entry, now)) {
+        last.kind = Outcome::Kind::Skipped;
+      } else {
+        entry.ask_after = now + kAskAgain;
+        outcomes.pop_back();
+      }
+    }
+    if (outcomes.empty()) continue;
+    if (entry.ask_after <= Clock::now()) entry.waits_since.reset();
+    entry.cursor += outcomes.size();
+    entry.exhausted = outcomes.back().last;
+    std::move(outcomes.begin(), outcomes.end(), std::back_inserter(entry.outcomes));
+    if (awaited == &entry) news.notify_one();
   }
+}
+
+// ---- run()'s thread
+
+std::int64_t RuleRunner::State::start_of(const Entry& entry) const {
+  return entry.options.start_step.value_or(options.start_step);
+}
+std::optional<std::int64_t> RuleRunner::State::end_of(const Entry& entry) const {
+  return entry.options.end_step ? entry.options.end_step : options.end_step;
+}
+
+// Makes sure that what an earlier runner left is of this run and these rules, and goes on from it.
+void RuleRunner::State::take_over(const RunnerState& found) {
+  const std::string file = journal->path() + ".state";
+  const std::string remedy = "; remove " + journal->path() + " and " + file +
+                             " to judge from the first step, or choose another file";
+  if (found.run != trial->run_id())
+    throw UsageError(file + " was kept for another run than " + trial->location() + remedy);
+  const auto same = [](const RunnerState::Rule& before, const Entry& entry) {
+    return before.record.summary.rule == entry.found.summary.rule &&
+           before.record.summary.name == entry.found.summary.name &&
+           before.configuration == entry.configuration;
+  };
+  if (!std::equal(found.rules.begin(), found.rules.end(), entries.begin(), entries.end(), same))
+    throw UsageError(file + " was kept for other rules, parameters or actions" + remedy);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].found = found.rules[i].record;
+    entries[i].exhausted = entries[i].found.closed;
+  }
+}
+
+// Opens the journal and says from where the run is to be followed.
+runner_detail::StepFeedOptions RuleRunner::State::prepare() {
+  runner_detail::StepFeedOptions feed{.start_step = std::numeric_limits<std::int64_t>::max(),
+                                      .end_step = 0,
+                                      .wait = options.wait,
+                                      .idle_timeout = options.idle_timeout,
+                                      .tick_interval = options.tick_interval,
+                                      .notes = options.explain};
+  if (!options.out.empty()) {
+    journal.emplace(options.out);
+    if (const auto& found = journal->found()) {
+      take_over(*found);
+      rewinds = feed.rewinds_before = found->rewinds;
+      feed.first_fresh_step = std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  for (Entry& entry : entries) {
+    const bool skips = entry.rule->looks_back_by_itself() || entry.found.closed;
+    feed.start_step =
+        std::min(feed.start_step, std::max(start_of(entry), skips ? entry.found.next_step : 0));
+    feed.first_fresh_step = std::min(feed.first_fresh_step, entry.found.next_step);
+    const std::optional<std::int64_t> end_step = end_of(entry);
+    if (feed.end_step) feed.end_step = end_step ? std::max(*feed.end_step, *end_step) : end_step;
+    entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads());
+  }
+  if (entries.empty()) feed = {.start_step = options.start_step, .end_step = options.end_step};
+  if (journal) {
+    journal->begin();
+    keep();
+  }
+  return feed;
+}
+
+// What run()'s thread is waiting for, of a rule whose turn it is; `begins`: of a step that no
+// rule's outcome was said of.
+RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, bool begins) {
+  const auto has_tick = [](const Entry& e) { return e.tick_outcome && e.outcomes.empty(); };
+  const auto look = [&]() -> std::optional<News> {
+    const bool no_more = end && steps.empty();  // only where a step would begin
+    if (stop_requested && !no_more) return News::Stop;
+    if (begins ? std::ranges::any_of(entries, has_tick) : has_tick(entry)) return News::Tick;
+    if (!entry.outcomes.empty()) return News::Outcome;
+    if (no_more) return News::End;
+    return std::nullopt;
+  };
+  std::unique_lock lock(mutex);
+  std::optional<News> found = look();
+  if (!found) {
+    lock.unlock();
+    pause();
+    lock.lock();
+    awaited = &entry;
+    news.wait(lock, [&] { return (found = look()).has_value(); });
+    awaited = nullptr;
+  }
+  return *found;
 }
 
 // Takes outcomes in the order of the lines until there is nothing more to come, or stop().
-void RuleRunner::State::say_everything(const LineCallback& on_line, const PauseCallback& on_pause) {
+void RuleRunner::State::say_everything() {
   while (!all_closed()) {
     const Step* step = nullptr;  // the first rule's turn finds it
     for (Entry& entry : entries) {
-      if (entry.closed) continue;
+      if (entry.closed()) continue;
+      News found = wait_for_news(entry, step == nullptr);
+      while (found == News::Tick) {
+        say_ticks();
+        if (entry.closed()) break;
+        found = wait_for_news(entry, step == nullptr);
+      }
+      if (entry.closed()) continue;
+      if (found == News::Stop) {
+        stopped = true;
+        return;
+      }
+      if (found == News::End) return say_notes(end->notes);
       Outcome outcome;
+      const Step* next = nullptr;
       {
-        std::unique_lock lock(mutex);
-        const auto has_come = [&] {
-          return stop_requested || !entry.outcomes.empty() || (no_more_steps && steps.empty());
-        };
-        if (!has_come()) {
-          lock.unlock();
-          on_pause();
-          lock.lock();
-          entry.awaited = true;
-          news.wait(lock, has_come);
-          entry.awaited = false;
-        }
-        // Only before the first rule's turn can there be no step to wait for.
-        if (steps.empty() && no_more_steps) {
-          lock.unlock();
-          return say_notes(last_notes, on_line);
-        }
-        if (stop_requested) {
-          stopped = true;
-          return;
-        }
+        const std::lock_guard lock(mutex);
         outcome = std::move(entry.outcomes.front());
         entry.outcomes.pop_front();
-        if (step == nullptr) {
-          step = &steps.front();
-          lock.unlock();
-          if (step->notes) say_notes(*step->notes, on_line);
-        }
+        next = &steps.front();
       }
-      say(entry, *step, std::move(outcome), on_line);
+      if (step == nullptr && next->notes) say_notes(*next->notes);
+      step = next;
+      say(entry, step, std::move(outcome));
     }
-    bool half_is_said = false;
+    if (step != nullptr) leave_step();
+  }
+}
+
+// Every rule's outcome was said.
+void RuleRunner::State::leave_step() {
+  bool half_is_said = false;
+  {
+    const std::lock_guard lock(mutex);
+    rewinds = steps.front().rewinds;
+    steps.pop_front();
+    half_is_said = ++steps_before % kHalf == 0;
+    if (half_is_said) work_to_do.notify_all();
+  }
+  if (half_is_said) pause();
+}
+
+void RuleRunner::State::say(Entry& entry, const Step* step, Outcome outcome) {
+  std::vector<VerdictLine> lines;
+  entry.report->take(step, std::move(outcome), options.explain, lines);
+  for (const VerdictLine& line : lines) say_line(line);
+}
+
+void RuleRunner::State::say_notes(const std::vector<Note>& notes) {
+  for (const Note& note : notes) say_line(runner_detail::note_line(note, trial->name()));
+}
+
+void RuleRunner::State::say_line(const VerdictLine& line) {
+  if (journal) journal->add(to_json(line));
+  on_line(line);
+}
+
+// What was found between steps, of rules whose outcomes were all said.
+void RuleRunner::State::say_ticks() {
+  for (Entry& entry : entries) {
+    std::optional<Outcome> outcome;
     {
       const std::lock_guard lock(mutex);
-      steps.pop_front();
-      half_is_said = ++steps_before % kHalf == 0;
-      if (half_is_said) work_to_do.notify_all();
+      if (entry.outcomes.empty()) std::swap(outcome, entry.tick_outcome);
     }
-    if (half_is_said) on_pause();
+    if (outcome && !entry.closed()) say(entry, nullptr, *std::move(outcome));
   }
 }
 
-VerdictLine RuleRunner::State::line_of(const Entry& entry, const Step* step) const {
-  VerdictLine line;
-  line.time = time_text();
-  line.trial = trial->name();
-  line.rule = entry.summary.rule;
-  line.name = entry.summary.name;
-  if (step != nullptr) {
-    line.step = step->step;
-    line.mode = step->mode;
-    line.mode_step = step->mode_step;
-    line.num_workers = step->num_workers;
-  }
-  return line;
+// Asks every rule that is still there for the last time. Called when the other threads have ended.
+void RuleRunner::State::say_ends() {
+  if (stopped || !end || end->error || end->snapshot == nullptr) return;
+  for (Entry& entry : entries)
+    if (!entry.closed()) say(entry, nullptr, runner_detail::outcome_of_end(*entry.rule, end->snapshot));
 }
 
-void RuleRunner::State::say_notes(const std::vector<Note>& notes,
-                                  const LineCallback& on_line) const {
-  for (const Note& note : notes) {
-    VerdictLine line;
-    line.time = time_text();
-    line.trial = trial->name();
-    line.step = note.step;
-    line.status = RuleStatus::Noted;
-    line.message = note.text;
-    line.note = note;
-    on_line(line);
-  }
+void RuleRunner::State::pause() {
+  keep();
+  on_pause();
 }
 
-void RuleRunner::State::note_blindness(Entry& entry, const Outcome& outcome) {
-  if (entry.blind_steps + 1 != entry.summary.steps_evaluated) return;  // it has seen something
-  std::string reason = why_blind(outcome);
-  if (reason.empty()) return;
-  ++entry.blind_steps;
-  entry.blind_reason = std::move(reason);
-  if (entry.blind_steps == kBlindSteps)
-    log(LogLevel::Warning, "rule " + entry.summary.name + " saw nothing in its first " +
-                               std::to_string(kBlindSteps) + " saved steps: " + entry.blind_reason +
-                               "; it reads " + entry.rule->what_it_reads());
+// Writes what was said, and from where to go on.
+void RuleRunner::State::keep() {
+  if (!journal) return;
+  RunnerState state;
+  state.run = trial->run_id();
+  state.rewinds = rewinds;
+  std::vector<RuleRecord> records;
+  for (const Entry& entry : entries) {
+    records.push_back(entry.report->record());
+    state.rules.push_back({entry.configuration, records.back()});
+  }
+  journal->commit(std::move(state));
+  journal->write_status(records, runner_detail::time_text(), false);
 }
 
-void RuleRunner::State::say(Entry& entry, const Step& step, Outcome outcome,
-                            const LineCallback& on_line) {
-  RuleSummary& summary = entry.summary;
-  if (outcome.kind == Outcome::Kind::Rewound) {
-    VerdictLine line = line_of(entry, &step);
-    line.status = RuleStatus::Rewound;
-    line.message =
-        "training goes on from here once more; steps that were judged are not judged again";
-    on_line(line);
-    return;
-  }
-  entry.last_step = step;
-  entry.last_step->snapshot.reset();
-  entry.closed = outcome.last;
-  if (outcome.kind == Outcome::Kind::Failed) {
-    summary.status = RuleStatus::Error;
-    summary.message = outcome.message;
-    return;
-  }
-  ++summary.steps_evaluated;
-  const Verdict& verdict = outcome.verdict;
-  if (outcome.kind == Outcome::Kind::Skipped || !verdict.skips().empty()) ++summary.steps_skipped;
-  note_blindness(entry, outcome);
-
-  if (options.explain) {
-    VerdictLine line = line_of(entry, &step);
-    line.status = RuleStatus::Explained;
-    line.missing_workers = step.missing_workers;
-    line.observations = verdict.observations();
-    line.skips = verdict.skips();
-    if (outcome.kind == Outcome::Kind::Skipped) {
-      line.message = "skipped: " + outcome.message;
-    } else if (!verdict.applicable()) {
-      line.message = "not applicable: " + verdict.why_not_applicable();
-    } else if (verdict.observations().empty() && verdict.skips().empty()) {
-      line.message = "the rule tells nothing of what it looked at";
-    }
-    on_line(line);
-  }
-  if (outcome.kind == Outcome::Kind::Fired) {
-    ++summary.steps_fired;
-    if (!summary.first_step) summary.first_step = step.step;
-    summary.status = RuleStatus::IssuesFound;
-    VerdictLine line = line_of(entry, &step);
-    line.status = RuleStatus::IssuesFound;
-    line.missing_workers = step.missing_workers;
-    line.findings_beyond = verdict.findings_beyond();
-    line.message =
-        outcome.message.empty() ? findings_message(verdict, step.num_workers) : outcome.message;
-    line.tensors = std::move(outcome.verdict).findings();
-    on_line(line);
-  }
-}
-
-// Called when the other threads have ended.
-void RuleRunner::State::say_closing(Entry& entry, const LineCallback& on_line) {
-  RuleSummary& summary = entry.summary;
-  if (!entry.closed) {
+void RuleRunner::State::close_reports() {
+  for (Entry& entry : entries) {
+    RuleReport& report = *entry.report;
     if (stopped) {
-      if (summary.steps_fired == 0) summary.status = RuleStatus::Stopped;
-      summary.message = "stopped before the run ended";
-    } else if (trial_error) {
-      summary.status = RuleStatus::Error;
-      try {
-        std::rethrow_exception(trial_error);
-      } catch (const std::exception& failure) {
-        summary.message = exception_text(failure);
-      } catch (...) {
-        summary.message = "the run could not be read";
-      }
-    } else if (entry.blind_steps > 0 && entry.blind_steps == summary.steps_evaluated) {
-      summary.message = "saw nothing in its " + std::to_string(entry.blind_steps) +
-                        " saved steps: " + entry.blind_reason + "; it reads " +
-                        entry.rule->what_it_reads();
-    } else if (idle) {
-      summary.message =
-          "no new step for " +
-          std::to_string(options.idle_timeout.value_or(std::chrono::milliseconds(0)).count()) +
-          " ms";
+      report.end(RuleStatus::Stopped, "stopped before the run ended");
+    } else if (end && end->error) {
+      report.end(RuleStatus::Error, text_of(end->error));
+    } else if (const std::string why = report.why_it_saw_nothing(); !why.empty()) {
+      report.end(report.record().summary.status, why);
+    } else if (end && end->idle) {
+      report.end(report.record().summary.status,
+                 "no new step for " + std::to_string(options.idle_timeout->count()) + " ms");
     }
   }
-  VerdictLine line = line_of(entry, entry.last_step ? &*entry.last_step : nullptr);
-  line.final_line = true;
-  line.status = summary.status;
-  line.message = summary.message;
-  line.first_step = summary.first_step;
-  line.steps_evaluated = summary.steps_evaluated;
-  line.steps_skipped = summary.steps_skipped;
-  on_line(line);
 }
 
 void RuleRunner::State::end_threads() {
@@ -629,59 +532,76 @@ void RuleRunner::State::end_threads() {
 }
 
 RuleRunner::RuleRunner(Trial& trial, RunnerOptions options)
-    : state_(std::make_unique<State>(trial, options)) {
-  if (options.jobs < 1)
-    throw UsageError("jobs must be at least 1: " + std::to_string(options.jobs));
+    : state_(std::make_unique<State>(trial, std::move(options))) {
+  if (state_->options.jobs < 1)
+    throw UsageError("jobs must be at least 1: " + std::to_string(state_->options.jobs));
 }
 
 RuleRunner::~RuleRunner() = default;
 
-void RuleRunner::add(std::string_view rule, const RuleParameters& parameters,
-                     std::string_view name) {
-  add(make_builtin_rule(rule, *state_->trial, parameters), name);
+void RuleRunner::add(std::string_view rule, const RuleParameters& parameters, RuleOptions options) {
+  add(make_builtin_rule(rule, *state_->trial, parameters), std::move(options));
+  std::string& configuration = state_->entries.back().configuration;
+  for (const auto& [name, value] : parameters) configuration += name + "=" + value + "\n";
 }
 
-void RuleRunner::add(std::unique_ptr<Rule> rule, std::string_view name) {
+void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
   if (rule == nullptr) throw UsageError("a rule that is added must exist");
   if (state_->has_run) throw UsageError("rules are added before run()");
   if (rule->base_trial().location() != state_->trial->location())
     throw UsageError("a rule is added to a runner over the same trial: " +
                      rule->base_trial().location() + ", not " + state_->trial->location());
+  RuleSummary summary;
+  summary.rule = rule->rule_name();
+  const std::string wanted = options.name.empty() ? summary.rule : options.name;
+  const auto taken = [this](const std::string& text) {
+    return std::ranges::any_of(state_->entries, [&text](const State::Entry& other) {
+      return other.found.summary.name == text;
+    });
+  };
+  summary.name = wanted;
+  for (int number = 2; taken(summary.name); ++number)
+    summary.name = wanted + "#" + std::to_string(number);
   State::Entry& entry = state_->entries.emplace_back();
   entry.rule = std::move(rule);
   entry.rule->set_explaining(state_->options.explain);
-  entry.summary.rule = entry.rule->rule_name();
-  const std::string wanted = name.empty() ? entry.summary.rule : std::string(name);
-  const auto taken = [this](const std::string& text) {
-    return std::any_of(state_->entries.begin(), state_->entries.end(),
-                       [&text](const State::Entry& other) { return other.summary.name == text; });
-  };
-  std::string unique = wanted;
-  for (int number = 2; taken(unique); ++number) unique = wanted + "#" + std::to_string(number);
-  entry.summary.name = unique;
+  entry.options = std::move(options);
+  entry.found.summary = std::move(summary);
 }
 
 RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause) {
   State& state = *state_;
   if (std::exchange(state.has_run, true)) throw UsageError("a runner runs once");
+  state.on_line = on_line;
+  state.on_pause = on_pause ? on_pause : [] {};
+  const auto feed_options = state.prepare();
   const auto workers = std::min(static_cast<std::size_t>(state.options.jobs), state.entries.size());
   try {
-    state.threads.emplace_back([&state] { state.watch(); });
+    state.threads.emplace_back([&state, feed_options] { state.follow(feed_options); });
     for (std::size_t i = 0; i < workers; ++i)
       state.threads.emplace_back([&state] { state.work(); });
-    state.say_everything(
-        on_line, on_pause ? on_pause : [] {});
+    state.say_everything();
   } catch (...) {
     state.end_threads();
     throw;
   }
   state.end_threads();
+  state.say_ends();
+  state.close_reports();
   RunSummary summary;
-  for (State::Entry& entry : state.entries) {
-    state.say_closing(entry, on_line);
-    summary.rules.push_back(entry.summary);
+  std::vector<RuleRecord> records;
+  if (state.journal) state.keep();
+  for (const State::Entry& entry : state.entries) {
+    state.say_line(entry.report->closing_line());
+    records.push_back(entry.report->record());
+    summary.rules.push_back(records.back().summary);
   }
-  if (state.trial_error) std::rethrow_exception(state.trial_error);
+  if (state.journal) {
+    // The state does not tell of closing lines: a runner that goes on says them anew.
+    state.journal->write();
+    state.journal->write_status(records, runner_detail::time_text(), true);
+  }
+  if (state.end && state.end->error) std::rethrow_exception(state.end->error);
   return summary;
 }
 

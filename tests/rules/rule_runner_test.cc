@@ -43,7 +43,7 @@ TEST(RuleRunner, a_line_says_all_about_its_step) {
   writer.finish();
   Trial trial = run.open({.name = "mnist"});
   RuleRunner runner(trial);
-  runner.add(at(trial, 7, "Late"), "configured");
+  runner.add(at(trial, 7, "Late"), {.name = "configured"});
   const VerdictLine line = run_all(runner).verdicts.at(0);
   EXPECT_EQ(timeless(line),
             R"({"time":"","trial":"mnist","rule":"Late","name":"configured","step":7,)"
@@ -110,8 +110,8 @@ TEST(RuleRunner, a_second_rule_of_a_name_gets_a_number) {
   RuleRunner runner(trial);
   runner.add("ExplodingTensor");
   runner.add("exploding_tensor");
-  runner.add("VanishingGradient", {}, "ExplodingTensor");
-  runner.add("VanishingGradient", {}, "own");
+  runner.add("VanishingGradient", {}, {.name = "ExplodingTensor"});
+  runner.add("VanishingGradient", {}, {.name = "own"});
   Lines names;
   for (const RuleSummary& rule : run_all(runner).summary.rules) names.push_back(rule.name);
   EXPECT_THAT(names,

@@ -96,6 +96,11 @@ std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options)
 const std::string& Trial::name() const noexcept { return view_->name; }
 std::string Trial::location() const { return view_->index->store().location(); }
 
+std::string Trial::run_id() const {
+  const auto& files = snapshot()->collections->files();
+  return files.empty() ? std::string() : files.begin()->second.content.run;
+}
+
 std::vector<std::int64_t> Trial::steps(Mode mode, bool show_incomplete_steps) const {
   return view_->read().steps(mode, show_incomplete_steps, [](const StepRows&) { return true; });
 }
@@ -249,11 +254,17 @@ std::shared_ptr<const Snapshot> Trial::snapshot() const {
 }
 
 std::optional<std::int64_t> Trial::rewound_to(const Snapshot& since) const {
+  return rewound_to(since.rewinds.size());
+}
+
+std::optional<std::int64_t> Trial::rewound_to(std::size_t rewinds_before) const {
   const std::shared_ptr<const Snapshot> now = snapshot();
-  if (now->rewinds.size() <= since.rewinds.size()) return std::nullopt;
-  return *std::min_element(now->rewinds.begin() + static_cast<std::ptrdiff_t>(since.rewinds.size()),
+  if (now->rewinds.size() <= rewinds_before) return std::nullopt;
+  return *std::min_element(now->rewinds.begin() + static_cast<std::ptrdiff_t>(rewinds_before),
                            now->rewinds.end());
 }
+
+std::size_t Trial::rewinds() const { return snapshot()->rewinds.size(); }
 
 std::vector<Note> Trial::notes(const StepRange& steps) const {
   const Reading reading = view_->read();

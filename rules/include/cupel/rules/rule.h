@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,11 +31,24 @@ class Rule {
   /// TensorUnavailableForStep skip the step, every other exception ends the rule with status Error.
   virtual Verdict invoke_at_step(std::int64_t step) = 0;
 
+  /// Called about once a second while a runner waits for data, with what is there by then; what it
+  /// finds is said of the step that was judged last. Finds nothing unless it is overridden.
+  virtual Verdict on_tick(std::chrono::steady_clock::time_point now);
+  /// Called once when the last step has been judged; likewise.
+  virtual Verdict on_end();
+
   /// What the rule is called in lines and messages; default: the name of its class.
   virtual std::string rule_name() const;
 
   /// What the rule would look at, for the message when it saw nothing in its first saved steps.
   virtual std::string what_it_reads() const { return "what its code asks for"; }
+
+  /// Whether it says the same of a step whichever step it was given first, because it looks back by
+  /// itself. A runner that goes on after a restart judges the steps before once more, in silence,
+  /// for rules that do not.
+  virtual bool looks_back_by_itself() const { return false; }
+  /// Whether training is to be stopped when it fires, beside the actions that a runner was given.
+  virtual bool stops_training() const { return false; }
 
   /// The rule's own view of the run.
   Trial& base_trial() const noexcept { return *base_; }
@@ -49,13 +63,20 @@ class Rule {
   /// invoke_at_step returned, findings, skips and observations come back sorted by tensor, then
   /// worker (worker_2 before worker_10), and findings with worker and message filled in.
   Verdict evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot);
+  /// The same of on_tick() and on_end(), which see everything that the snapshot has.
+  Verdict evaluate_tick(std::chrono::steady_clock::time_point now,
+                        std::shared_ptr<const Snapshot> snapshot);
+  Verdict evaluate_end(std::shared_ptr<const Snapshot> snapshot);
 
   /// Whether verdicts should carry observations.
   bool explaining() const noexcept { return explaining_; }
   void set_explaining(bool on) noexcept { explaining_ = on; }
 
  private:
-  void complete(Verdict& verdict, std::int64_t step) const;
+  template <class Judge>
+  Verdict judged(std::shared_ptr<const Snapshot> snapshot, std::optional<std::int64_t> step,
+                 Judge judge);
+  void complete(Verdict& verdict, std::optional<std::int64_t> step) const;
   std::unique_ptr<Trial> base_;
   std::vector<std::unique_ptr<Trial>> others_;
   std::vector<Trial*> other_views_;

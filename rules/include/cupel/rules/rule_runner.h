@@ -26,6 +26,21 @@ struct RunnerOptions {
   /// Also say per step what each rule selected, read and compared; before it, what hooks noted of
   /// themselves up to that step, each once.
   bool explain = false;
+  /// A file to keep the lines in, as JSON; empty: none. `<out>.state` beside it is what a runner
+  /// over the same run with the same rules goes on from, however this one ended, and
+  /// `<out>.status.json` says how the rules stand.
+  std::string out = {};
+  /// How often rules are asked between steps (Rule::on_tick).
+  std::chrono::milliseconds tick_interval = std::chrono::seconds(1);
+};
+
+/// What holds for one rule of a runner.
+struct RuleOptions {
+  std::string name = {};  ///< The configuration's; default: the rule's.
+  /// In place of the runner's, where given.
+  std::optional<std::int64_t> start_step = std::nullopt;
+  std::optional<std::int64_t> end_step = std::nullopt;
+  std::optional<bool> stop_at_first = std::nullopt;
 };
 
 /// What became of one rule.
@@ -51,6 +66,10 @@ struct RunSummary {
 ///
 /// Lines come in the order of global steps, then of rules as added; one call at a time, from the
 /// thread in run(). One failing rule ends that rule, not the runner.
+///
+/// Training may ask it to end, too: where SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE names a file of the
+/// run, and that is there and holds an epoch second, the runner stops `rule_stop_grace_time_secs`
+/// (60) after it.
 class RuleRunner {
  public:
   /// Borrows the trial.
@@ -60,17 +79,17 @@ class RuleRunner {
   RuleRunner& operator=(const RuleRunner&) = delete;
 
   /// Adds a built-in rule. Throws UsageError for an unknown rule or bad parameters.
-  void add(std::string_view rule, const RuleParameters& parameters = {},
-           std::string_view name = {});
-  /// Adds a rule made over the same trial. `name` is the configuration's; default: the rule's.
-  void add(std::unique_ptr<Rule> rule, std::string_view name = {});
+  void add(std::string_view rule, const RuleParameters& parameters = {}, RuleOptions options = {});
+  /// Adds a rule made over the same trial.
+  void add(std::unique_ptr<Rule> rule, RuleOptions options = {});
 
   using LineCallback = std::function<void(const VerdictLine&)>;
   using PauseCallback = std::function<void()>;
   /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
-  /// after the closing lines of all rules. `on_pause` is called, from the same thread, when no line
-  /// follows at once, and every few steps while lines follow each other: whoever gathers lines
-  /// sends them on then, and once more when run() has ended.
+  /// after the closing lines of all rules. UsageError, before any line, for an `out` that another
+  /// runner has open or that was begun with another run or other rules. `on_pause` is called, from
+  /// the same thread, when no line follows at once, and every few steps while lines follow each
+  /// other: whoever gathers lines sends them on then, and once more when run() has ended.
   RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
   /// Stopped.

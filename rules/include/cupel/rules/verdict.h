@@ -56,6 +56,14 @@ class Verdict {
   /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
   void not_applicable(std::string reason) { not_applicable_ = std::move(reason); }
 
+  /// Says that the step cannot be judged yet: another run that the rule reads is not so far. A
+  /// runner that waits asks again a little later.
+  void ask_again(std::string why) { why_to_ask_again_ = std::move(why); }
+  const std::string& why_to_ask_again() const noexcept { return why_to_ask_again_; }
+  /// Says that the rule has nothing more to judge.
+  void end_rule() noexcept { ends_rule_ = true; }
+
+  bool ends_rule() const noexcept { return ends_rule_; }
   bool fired() const noexcept { return !findings_.empty(); }
   bool applicable() const noexcept { return not_applicable_.empty(); }
   const std::string& why_not_applicable() const noexcept { return not_applicable_; }
@@ -74,6 +82,8 @@ class Verdict {
   std::int64_t more_ = 0;
   std::int64_t datapoints_ = 0;
   std::string not_applicable_;
+  std::string why_to_ask_again_;
+  bool ends_rule_ = false;
 };
 
 }  // namespace cupel

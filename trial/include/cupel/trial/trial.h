@@ -127,6 +127,8 @@ class Trial {
 
   const std::string& name() const noexcept;
   std::string location() const;
+  /// Random text that tells this run from any other, also from one written in its place.
+  std::string run_id() const;
 
   /// Sorted steps of a mode (Global: all global steps).
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,
@@ -212,6 +214,9 @@ class Trial {
   /// back by the time of snapshot(): judged steps from there on are void. Nothing if every step of
   /// `since` still holds.
   std::optional<std::int64_t> rewound_to(const Snapshot& since) const;
+  /// The same for somebody who remembers only how often that had happened by then.
+  std::optional<std::int64_t> rewound_to(std::size_t rewinds_before) const;
+  std::size_t rewinds() const;
 
  private:
   friend class Tensor;

@@ -1,0 +1,198 @@
+#include "rule_report.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+
+#include "cupel/core/log.h"
+
+namespace cupel::runner_detail {
+namespace {
+
+// After so many saved steps at which a rule saw nothing, it says why.
+constexpr std::int64_t kBlindSteps = 10;
+
+std::string in_words(const Finding& finding, std::int64_t num_workers) {
+  std::string text = finding.tensor;
+  if (num_workers > 1) text += " (" + finding.worker + ")";
+  return text + (text.empty() ? "" : ": ") + finding.message;
+}
+
+// The first findings in words, the others counted.
+std::string findings_message(const Verdict& verdict, std::int64_t num_workers) {
+  constexpr std::size_t kInWords = 3;
+  const std::vector<Finding>& findings = verdict.findings();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(findings.size(), kInWords); ++i)
+    text += (i == 0 ? "" : "; ") + in_words(findings[i], num_workers);
+  const auto listed = static_cast<std::int64_t>(std::min(findings.size(), kInWords));
+  const std::int64_t more =
+      static_cast<std::int64_t>(findings.size()) - listed + verdict.findings_beyond();
+  if (more > 0) text += "; and " + std::to_string(more) + " more";
+  if (verdict.findings_beyond() > 0)
+    text += " (" + std::to_string(verdict.findings_beyond()) + " of them are not listed)";
+  return text;
+}
+
+// Why a rule saw nothing at a step; "" where it saw something.
+std::string why_blind(const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::Skipped) return outcome.message;
+  if (outcome.kind != Outcome::Kind::Judged) return {};
+  const Verdict& verdict = outcome.verdict;
+  if (!verdict.applicable()) return verdict.why_not_applicable();
+  if (verdict.datapoints() > 0 || verdict.skips().empty()) return {};
+  return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
+}
+
+void explain_step(const Outcome& outcome, VerdictLine& line) {
+  const Verdict& verdict = outcome.verdict;
+  line.observations = verdict.observations();
+  line.skips = verdict.skips();
+  if (outcome.kind == Outcome::Kind::Skipped) {
+    line.message = "skipped: " + outcome.message;
+  } else if (!verdict.applicable()) {
+    line.message = "not applicable: " + verdict.why_not_applicable();
+  } else if (verdict.observations().empty() && verdict.skips().empty()) {
+    line.message = "the rule tells nothing of what it looked at";
+  }
+}
+
+}  // namespace
+
+std::string time_text() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  std::array<char, 32> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.", &utc);
+  const auto thousandths =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  const std::string digits = std::to_string(1000 + thousandths);
+  return std::string(text.data(), length) + digits.substr(1) + "Z";
+}
+
+bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
+                      std::vector<VerdictLine>& lines) {
+  using Kind = Outcome::Kind;
+  if (step != nullptr && outcome.kind == Kind::Rewound) {
+    VerdictLine rewound = line(RuleStatus::Rewound);
+    rewound.step = step->step;
+    rewound.mode = step->mode;
+    rewound.mode_step = step->mode_step;
+    rewound.message =
+        "training goes on from here once more; steps that were judged are not judged again";
+    lines.push_back(std::move(rewound));
+    return false;
+  }
+  RuleSummary& summary = record_.summary;
+  record_.closed = outcome.last;
+  if (step != nullptr) {
+    record_.next_step = std::max(record_.next_step, step->step + 1);
+    if (outcome.kind == Kind::Passed) return false;
+    record_.last = {step->step, step->mode, step->mode_step, step->num_workers};
+  }
+  if (outcome.kind == Kind::Failed) {
+    summary.status = RuleStatus::Error;
+    summary.message = std::move(outcome.message);
+    return false;
+  }
+  const std::vector<std::string> missing =
+      step != nullptr ? step->missing_workers : std::vector<std::string>();
+  const Verdict& verdict = outcome.verdict;
+  if (step != nullptr) {
+    ++summary.steps_evaluated;
+    if (outcome.kind == Kind::Skipped || !verdict.skips().empty()) ++summary.steps_skipped;
+    note_blindness(outcome);
+    if (explain) {
+      VerdictLine explained = line(RuleStatus::Explained);
+      explained.missing_workers = missing;
+      explain_step(outcome, explained);
+      lines.push_back(std::move(explained));
+    }
+  }
+  const bool fired = outcome.kind == Kind::Fired;
+  const bool begins = fired && !record_.firing;
+  // Between steps a rule that is silent has not been asked whether it still holds.
+  if (step != nullptr || fired) record_.firing = fired;
+  if (!fired) return false;
+  VerdictLine found = line(RuleStatus::IssuesFound);
+  ++summary.steps_fired;
+  if (summary.status != RuleStatus::IssuesFound) summary.first_step = found.step;
+  summary.status = RuleStatus::IssuesFound;
+  found.missing_workers = missing;
+  found.findings_beyond = verdict.findings_beyond();
+  found.message =
+      outcome.message.empty() ? findings_message(verdict, found.num_workers) : outcome.message;
+  if (summary.steps_fired == 1) record_.first_message = found.message;
+  found.tensors = std::move(outcome.verdict).findings();
+  lines.push_back(std::move(found));
+  return begins;
+}
+
+void RuleReport::end(RuleStatus status, std::string why) {
+  if (record_.closed) return;
+  // What it found holds, but for an error.
+  if (status == RuleStatus::Error || record_.summary.steps_fired == 0)
+    record_.summary.status = status;
+  record_.summary.message = std::move(why);
+}
+
+std::string RuleReport::why_it_saw_nothing() const {
+  if (record_.blind_steps == 0 || record_.blind_steps != record_.summary.steps_evaluated) return {};
+  return "saw nothing in its " + std::to_string(record_.blind_steps) +
+         " saved steps: " + record_.blind_reason + "; it reads " + reads_;
+}
+
+void RuleReport::note_blindness(const Outcome& outcome) {
+  if (record_.blind_steps + 1 != record_.summary.steps_evaluated) return;  // it has seen something
+  std::string reason = why_blind(outcome);
+  if (reason.empty()) return;
+  ++record_.blind_steps;
+  record_.blind_reason = std::move(reason);
+  if (record_.blind_steps == kBlindSteps)
+    log(LogLevel::Warning, "rule " + record_.summary.name + " saw nothing in its first " +
+                               std::to_string(kBlindSteps) +
+                               " saved steps: " + record_.blind_reason + "; it reads " + reads_);
+}
+
+VerdictLine RuleReport::line(RuleStatus status) const {
+  VerdictLine line;
+  line.time = time_text();
+  line.trial = trial_;
+  line.rule = record_.summary.rule;
+  line.name = record_.summary.name;
+  line.status = status;
+  if (record_.last) {
+    line.step = record_.last->step;
+    line.mode = record_.last->mode;
+    line.mode_step = record_.last->mode_step;
+    line.num_workers = record_.last->num_workers;
+  }
+  return line;
+}
+
+VerdictLine RuleReport::closing_line() const {
+  VerdictLine closing = line(record_.summary.status);
+  closing.final_line = true;
+  closing.message = record_.summary.message;
+  closing.first_step = record_.summary.first_step;
+  closing.steps_evaluated = record_.summary.steps_evaluated;
+  closing.steps_skipped = record_.summary.steps_skipped;
+  return closing;
+}
+
+VerdictLine note_line(const Note& note, const std::string& trial) {
+  VerdictLine line;
+  line.time = time_text();
+  line.trial = trial;
+  line.step = note.step;
+  line.status = RuleStatus::Noted;
+  line.message = note.text;
+  line.note = note;
+  return line;
+}
+
+}  // namespace cupel::runner_detail

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cupel/rules/rule_runner.h"
+#include "cupel/rules/verdict_line.h"
+#include "runner_step.h"
+
+namespace cupel::runner_detail {
+
+/// The time as verdict lines have it.
+std::string time_text();
+
+/// What has come of one rule so far: what a runner that goes on after a restart has to know.
+struct RuleRecord {
+  /// The step that was judged last, as lines name it.
+  struct Place {
+    std::int64_t step = 0;
+    Mode mode = Mode::Global;
+    std::int64_t mode_step = 0;
+    std::int64_t num_workers = 1;
+  };
+  RuleSummary summary;
+  std::int64_t next_step = 0;  ///< Steps before this one have been said.
+  bool closed = false;         ///< It is not asked again.
+  bool firing = false;         ///< It fired when it was asked last.
+  std::string first_message;   ///< Of its first firing.
+  std::optional<Place> last;
+  std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
+  std::string blind_reason;
+};
+
+/// Makes lines of what comes of one rule, and keeps its record.
+class RuleReport {
+ public:
+  /// `reads` says what the rule reads.
+  RuleReport(RuleRecord record, std::string trial, std::string reads)
+      : record_(std::move(record)), trial_(std::move(trial)), reads_(std::move(reads)) {}
+
+  const RuleRecord& record() const noexcept { return record_; }
+
+  /// Takes in what came of a step, or of being asked between steps, where `step` is null, and adds
+  /// the lines that say it. Returns whether an incident begins, of which the last line tells: the
+  /// rule fired, and had not when it was asked before.
+  bool take(const Step* step, Outcome outcome, bool explain, std::vector<VerdictLine>& lines);
+  /// The rule has ended, unless it has by itself.
+  void end(RuleStatus status, std::string why);
+  /// Why it saw nothing at any step that it was asked about; "" if it did, or was not asked.
+  std::string why_it_saw_nothing() const;
+
+  VerdictLine closing_line() const;
+
+ private:
+  VerdictLine line(RuleStatus status) const;
+  void note_blindness(const Outcome& outcome);
+
+  RuleRecord record_;
+  std::string trial_;
+  std::string reads_;
+};
+
+/// The line that tells a note.
+VerdictLine note_line(const Note& note, const std::string& trial);
+
+}  // namespace cupel::runner_detail

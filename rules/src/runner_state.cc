@@ -1,0 +1,227 @@
+#include "runner_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cupel/core/error.h"
+
+namespace cupel::runner_detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMostDetails = 1024;
+
+// A file that is not what we wrote is refused as a whole, wherever the reading of it fails.
+template <class Read>
+auto read_or_refuse(std::string_view json, const std::string& file, Read read) {
+  try {
+    return read(Json::parse(json));
+  } catch (const nlohmann::json::exception& error) {
+    throw FormatError(file, 0, std::string("this is not what a runner writes: ") + error.what());
+  } catch (const UsageError& error) {
+    throw FormatError(file, 0, std::string("this is not what a runner writes: ") + error.what());
+  }
+}
+
+Json number_or_null(const std::optional<std::int64_t>& number) {
+  return number ? Json(*number) : Json();
+}
+std::optional<std::int64_t> optional_number(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return json.get<std::int64_t>();
+}
+
+RuleStatus parse_status(const std::string& text) {
+  for (const RuleStatus status :
+       {RuleStatus::IssuesFound, RuleStatus::NoIssuesFound, RuleStatus::Error, RuleStatus::Stopped})
+    if (text == to_string(status)) return status;
+  throw UsageError("an unknown status: " + text);
+}
+
+// Counts and steps are never negative.
+std::int64_t count_of(const Json& json) {
+  const auto count = json.get<std::int64_t>();
+  if (count < 0) throw UsageError("a negative count: " + std::to_string(count));
+  return count;
+}
+
+Json json_of(const RuleRecord& record) {
+  const RuleSummary& summary = record.summary;
+  Json json = {{"rule", summary.rule},
+               {"name", summary.name},
+               {"status", to_string(summary.status)},
+               {"message", summary.message},
+               {"first_step", number_or_null(summary.first_step)},
+               {"first_message", record.first_message},
+               {"steps_fired", summary.steps_fired},
+               {"steps_evaluated", summary.steps_evaluated},
+               {"steps_skipped", summary.steps_skipped},
+               {"next_step", record.next_step},
+               {"closed", record.closed},
+               {"firing", record.firing},
+               {"blind_steps", record.blind_steps},
+               {"blind_reason", record.blind_reason}};
+  if (record.last)
+    json["last"] = {{"step", record.last->step},
+                    {"mode", to_string(record.last->mode)},
+                    {"mode_step", record.last->mode_step},
+                    {"num_workers", record.last->num_workers}};
+  return json;
+}
+
+RuleRecord record_of(const Json& json) {
+  RuleRecord record;
+  RuleSummary& summary = record.summary;
+  summary.rule = json.at("rule");
+  summary.name = json.at("name");
+  summary.status = parse_status(json.at("status"));
+  summary.message = json.at("message");
+  summary.first_step = optional_number(json.at("first_step"));
+  summary.steps_fired = count_of(json.at("steps_fired"));
+  summary.steps_evaluated = count_of(json.at("steps_evaluated"));
+  summary.steps_skipped = count_of(json.at("steps_skipped"));
+  record.first_message = json.at("first_message");
+  record.next_step = count_of(json.at("next_step"));
+  record.closed = json.at("closed");
+  record.firing = json.at("firing");
+  record.blind_steps = count_of(json.at("blind_steps"));
+  record.blind_reason = json.at("blind_reason");
+  if (json.contains("last")) {
+    const Json& last = json.at("last");
+    record.last = {count_of(last.at("step")), parse_mode(last.at("mode").get<std::string>()),
+                   count_of(last.at("mode_step")), count_of(last.at("num_workers"))};
+  }
+  return record;
+}
+
+double number_of(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  const auto text = json.get<std::string>();
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "Infinity") return std::numeric_limits<double>::infinity();
+  if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
+  throw UsageError("no number: " + text);
+}
+
+// Texts are cut between characters.
+std::string cut(std::string text) {
+  if (text.size() <= kMostDetails) return text;
+  std::size_t end = kMostDetails;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text;
+}
+
+struct Status {
+  std::string status;
+  std::string details;
+};
+
+Status status_of(const RuleRecord& record, bool ended) {
+  const RuleSummary& summary = record.summary;
+  std::string details;
+  if (summary.status == RuleStatus::Error)
+    details = summary.message;
+  else if (summary.steps_fired > 0)
+    details = "RuleEvaluationConditionMet: " + record.first_message;
+  else if (ended)
+    details = summary.message;
+  return {ended || record.closed ? std::string(to_string(summary.status)) : "InProgress",
+          cut(std::move(details))};
+}
+
+std::string dumped(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_json(const RunnerState& state) {
+  Json rules = Json::array();
+  for (const RunnerState::Rule& rule : state.rules) {
+    Json json = json_of(rule.record);
+    json["configuration"] = rule.configuration;
+    rules.push_back(std::move(json));
+  }
+  Json pending = Json::array();
+  for (const RunnerState::PendingAction& action : state.pending)
+    pending.push_back({{"name", action.rule},
+                       {"action", action.action},
+                       {"incident", action.incident},
+                       {"line", action.line}});
+  return dumped({{"version", kVersion},
+                 {"run", state.run},
+                 {"rewinds", state.rewinds ? Json(*state.rewinds) : Json()},
+                 {"bytes", state.bytes},
+                 {"rules", std::move(rules)},
+                 {"pending", std::move(pending)}},
+                -1);
+}
+
+RunnerState parse_runner_state(std::string_view text, const std::string& file) {
+  return read_or_refuse(text, file, [](const Json& json) {
+    if (json.at("version") != kVersion) throw UsageError("another version");
+    RunnerState state;
+    state.run = json.at("run");
+    if (const Json& rewinds = json.at("rewinds"); !rewinds.is_null())
+      state.rewinds = static_cast<std::size_t>(count_of(rewinds));
+    state.bytes = static_cast<std::uint64_t>(count_of(json.at("bytes")));
+    for (const Json& rule : json.at("rules"))
+      state.rules.push_back({rule.at("configuration"), record_of(rule)});
+    for (const Json& action : json.at("pending"))
+      state.pending.push_back({action.at("name"),
+                               static_cast<std::size_t>(count_of(action.at("action"))),
+                               action.at("incident"), action.at("line")});
+    return state;
+  });
+}
+
+VerdictLine parse_verdict_line(std::string_view text, const std::string& file) {
+  return read_or_refuse(text, file, [](const Json& json) {
+    VerdictLine line;
+    line.time = json.at("time");
+    line.trial = json.at("trial");
+    line.rule = json.at("rule");
+    line.name = json.at("name");
+    line.step = optional_number(json.at("step"));
+    if (line.step) {
+      line.mode = parse_mode(json.at("mode").get<std::string>());
+      line.mode_step = json.at("mode_step");
+    }
+    line.status = parse_status(json.at("status"));
+    for (const Json& tensor : json.at("tensors"))
+      line.tensors.push_back({.tensor = tensor.at("name"),
+                              .worker = tensor.at("worker"),
+                              .value = number_of(tensor.at("value")),
+                              .threshold = number_of(tensor.at("threshold"))});
+    line.message = json.at("message");
+    if (json.contains("missing_workers"))
+      line.missing_workers = json.at("missing_workers").get<std::vector<std::string>>();
+    return line;
+  });
+}
+
+std::string status_json(const std::vector<RuleRecord>& records,
+                        const std::vector<std::string>& times, bool ended) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Status status = status_of(records[i], ended);
+    array.push_back({{"RuleConfigurationName", records[i].summary.name},
+                     {"RuleEvaluationJobArn", records[i].summary.rule},
+                     {"RuleEvaluationStatus", status.status},
+                     {"StatusDetails", status.details},
+                     {"LastModifiedTime", times[i]}});
+  }
+  return dumped(array, 2);
+}
+
+std::string status_text(const RuleRecord& record, bool ended) {
+  const Status status = status_of(record, ended);
+  return status.status + " " + status.details;
+}
+
+}  // namespace cupel::runner_detail
