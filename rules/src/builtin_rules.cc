@@ -38,6 +38,8 @@ std::span<const BuiltinRule> builtin_rules() {
       overtraining(),
       poor_weight_initialization(),
       saturated_activation(),
+      similar_across_runs(),
+      stalled_training_rule(),
       tensor_variance(),
       tree_depth(),
       unchanged_tensor(),

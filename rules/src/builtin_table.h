@@ -54,6 +54,8 @@ BuiltinRule overfit();
 BuiltinRule overtraining();
 BuiltinRule poor_weight_initialization();
 BuiltinRule saturated_activation();
+BuiltinRule similar_across_runs();
+BuiltinRule stalled_training_rule();
 BuiltinRule tensor_variance();
 BuiltinRule tree_depth();
 BuiltinRule unchanged_tensor();

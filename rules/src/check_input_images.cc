@@ -18,6 +18,7 @@
 #include "builtin_table.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "elements.h"
 #include "run_memory.h"
 #include "tensor_copy.h"
@@ -63,7 +64,7 @@ std::string images_text(std::int64_t images) {
   return std::to_string(images) + (images == 1 ? " image" : " images");
 }
 
-class CheckInputImages final : public Rule {
+class CheckInputImages final : public Detector {
  public:
   static constexpr std::string_view kName = "CheckInputImages";
   static constexpr std::string_view kSummary = "input images are not centered at 0";
@@ -96,10 +97,7 @@ class CheckInputImages final : public Rule {
   }
 
   CheckInputImages(Trial& base, const Options& options)
-      : Rule(base), options_(options), reads_(needs(options)), names_({}, options.patterns) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return describe(reads_); }
+      : Detector(base, kName, needs(options)), options_(options), names_({}, options.patterns) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     memory_.bring_before(
@@ -131,7 +129,7 @@ class CheckInputImages final : public Rule {
         });
     finish();
     if (selected == 0)
-      verdict.not_applicable("nothing of " + reads_.tensors.front().tensors.description() +
+      verdict.not_applicable("nothing of " + needs(options_).tensors.front().tensors.description() +
                              " was saved at this step");
     return verdict;
   }
@@ -276,7 +274,6 @@ class CheckInputImages final : public Rule {
   }
 
   Options options_;
-  RuleNeeds reads_;
   NameSelection names_;
   RunMemory memory_;
   std::map<std::pair<const std::string*, Mode>, Gathered> gathered_;

@@ -12,6 +12,7 @@
 #include "builtin_table.h"
 #include "class_numbers.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "labelled_step.h"
 #include "run_memory.h"
 #include "tensor_selection.h"
@@ -46,7 +47,7 @@ std::vector<std::int64_t> classes_of(const std::vector<LabelledStep::Value>& val
   return classes;
 }
 
-class ClassImbalance final : public Rule {
+class ClassImbalance final : public Detector {
  public:
   static constexpr std::string_view kName = "ClassImbalance";
   static constexpr std::string_view kSummary = "some classes are rare, or mostly predicted wrong";
@@ -85,10 +86,7 @@ class ClassImbalance final : public Rule {
   }
 
   ClassImbalance(Trial& base, const Options& options)
-      : Rule(base), options_(options), reads_(describe(needs(options))), names_({}, all(options)) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return reads_; }
+      : Detector(base, kName, needs(options)), options_(options), names_({}, all(options)) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     memory_.bring_before(
@@ -236,7 +234,6 @@ class ClassImbalance final : public Rule {
   }
 
   Options options_;
-  std::string reads_;
   NameSelection names_;
   RunMemory memory_;
   std::unordered_map<const std::string*, Role> roles_;

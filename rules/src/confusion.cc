@@ -15,6 +15,7 @@
 #include "builtin_table.h"
 #include "class_numbers.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "labelled_step.h"
 
 namespace cupel {
@@ -65,7 +66,7 @@ struct Matrix {
   std::int64_t out_of_range = 0;
 };
 
-class Confusion final : public Rule {
+class Confusion final : public Detector {
  public:
   static constexpr std::string_view kName = "Confusion";
   static constexpr std::string_view kSummary = "classes are often taken for others";
@@ -116,14 +117,10 @@ class Confusion final : public Rule {
   }
 
   Confusion(Trial& base, const Options& options)
-      : Rule(base),
+      : Detector(base, kName, needs(options)),
         options_(options),
-        reads_(describe(needs(options))),
         labels_(options.labels),
         predictions_(options.predictions) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return reads_; }
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -253,7 +250,6 @@ class Confusion final : public Rule {
   }
 
   Options options_;
-  std::string reads_;
   Source labels_;
   Source predictions_;
 };

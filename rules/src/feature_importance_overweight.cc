@@ -11,6 +11,7 @@
 
 #include "builtin_table.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "tensor_copy.h"
 #include "tensor_selection.h"
 
@@ -31,7 +32,7 @@ double sum(const std::vector<Importance>& importances, std::size_t first) {
   return total;
 }
 
-class FeatureImportanceOverweight final : public Rule {
+class FeatureImportanceOverweight final : public Detector {
  public:
   static constexpr std::string_view kName = "FeatureImportanceOverweight";
   static constexpr std::string_view kSummary = "a few features bear most of the importance";
@@ -59,10 +60,7 @@ class FeatureImportanceOverweight final : public Rule {
   }
 
   FeatureImportanceOverweight(Trial& base, const Options& options)
-      : Rule(base), options_(options), reads_(needs(options)), names_({}, options.patterns) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return describe(reads_); }
+      : Detector(base, kName, needs(options)), options_(options), names_({}, options.patterns) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -77,7 +75,7 @@ class FeatureImportanceOverweight final : public Rule {
             by_worker[record.worker()].push_back({&record.tensor(), importance->value});
         });
     if (selected == 0)
-      verdict.not_applicable("nothing of " + reads_.tensors.front().tensors.description() +
+      verdict.not_applicable("nothing of " + needs(options_).tensors.front().tensors.description() +
                              " was saved at this step");
     for (auto& [worker, importances] : by_worker) judge(worker, importances, verdict);
     return verdict;
@@ -138,7 +136,6 @@ class FeatureImportanceOverweight final : public Rule {
   }
 
   Options options_;
-  RuleNeeds reads_;
   NameSelection names_;
 };
 

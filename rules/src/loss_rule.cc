@@ -10,9 +10,7 @@ constexpr Reduction kMean{ReductionOp::Mean, false};
 }
 
 LossRule::LossRule(Trial& base, std::string_view name, const RuleNeeds& needs)
-    : Rule(base),
-      name_(name),
-      reads_(describe(needs)),
+    : Detector(base, name, needs),
       tensors_(needs.tensors.front().tensors.description()),
       names_(needs.tensors.front().tensors.collections, needs.tensors.front().tensors.patterns) {}
 

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cupel/rules/rule.h"
-#include "cupel/rules/rule_needs.h"
+#include "detector.h"
 #include "run_memory.h"
 #include "tensor_copy.h"
 
@@ -26,13 +25,11 @@ struct Loss {
 };
 
 /// A rule that follows losses from the first step of the run on. Derive, write take() and forget().
-class LossRule : public Rule {
+class LossRule : public Detector {
  public:
   /// The first need says which tensors; `name` lives as long as the rule.
   LossRule(Trial& base, std::string_view name, const RuleNeeds& needs);
 
-  std::string rule_name() const override { return std::string(name_); }
-  std::string what_it_reads() const override { return reads_; }
   Verdict invoke_at_step(std::int64_t step) override;
 
  protected:
@@ -61,8 +58,6 @@ class LossRule : public Rule {
   void tell(Verdict& verdict, const Loss& loss, bool fired, double value, double threshold,
             Words words) const;
 
-  std::string_view name_;
-  std::string reads_;
   std::string tensors_;
   NameSelection names_;
   RunMemory memory_;

@@ -14,6 +14,7 @@
 
 #include "builtin_table.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "elements.h"
 #include "tensor_copy.h"
 #include "tensor_selection.h"
@@ -47,7 +48,7 @@ std::optional<double> found_in_index(const RecordView& record, double token) {
   return std::nullopt;
 }
 
-class NLPSequenceRatio final : public Rule {
+class NLPSequenceRatio final : public Detector {
  public:
   static constexpr std::string_view kName = "NLPSequenceRatio";
   static constexpr std::string_view kSummary = "a token makes up too much of the sequences";
@@ -94,10 +95,7 @@ class NLPSequenceRatio final : public Rule {
   }
 
   NLPSequenceRatio(Trial& base, const Options& options)
-      : Rule(base), options_(options), reads_(needs(options)), names_({}, options.patterns) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return describe(reads_); }
+      : Detector(base, kName, needs(options)), options_(options), names_({}, options.patterns) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -114,7 +112,7 @@ class NLPSequenceRatio final : public Rule {
         });
     judge(sequences, verdict);
     if (selected == 0)
-      verdict.not_applicable("nothing of " + reads_.tensors.front().tensors.description() +
+      verdict.not_applicable("nothing of " + needs(options_).tensors.front().tensors.description() +
                              " was saved at this step");
     return verdict;
   }
@@ -184,7 +182,6 @@ class NLPSequenceRatio final : public Rule {
   }
 
   Options options_;
-  RuleNeeds reads_;
   NameSelection names_;
 };
 

@@ -17,6 +17,7 @@
 
 #include "builtin_table.h"
 #include "cupel/rules/number_text.h"
+#include "detector.h"
 #include "elements.h"
 #include "judged_mode.h"
 #include "labelled_step.h"
@@ -93,7 +94,7 @@ struct LossHistory {
   }
 };
 
-class PoorWeightInitialization final : public Rule {
+class PoorWeightInitialization final : public Detector {
  public:
   static constexpr std::string_view kName = "PoorWeightInitialization";
   static constexpr std::string_view kSummary = "training began with bad weights";
@@ -139,16 +140,12 @@ class PoorWeightInitialization final : public Rule {
   }
 
   PoorWeightInitialization(Trial& base, const Options& options)
-      : Rule(base),
+      : Detector(base, kName, needs(options)),
         options_(options),
-        reads_(describe(needs(options))),
         all_({"gradients", "losses"}, options.activations),
         activations_({}, options.activations),
         gradients_({"gradients"}),
         losses_({"losses"}) {}
-
-  std::string rule_name() const override { return std::string(kName); }
-  std::string what_it_reads() const override { return reads_; }
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -296,7 +293,6 @@ class PoorWeightInitialization final : public Rule {
   }
 
   Options options_;
-  std::string reads_;
   NameSelection all_;
   NameSelection activations_;
   NameSelection gradients_;

@@ -78,6 +78,7 @@ std::string NeededTensors::description() const {
 }
 
 std::string describe(const RuleNeeds& needs) {
+  if (needs.tensors.empty()) return "no tensor";
   std::string text;
   for (const TensorNeed& need : needs.tensors) {
     if (!text.empty()) text += "; ";

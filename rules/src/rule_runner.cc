@@ -482,7 +482,8 @@ void RuleRunner::State::say_ticks() {
 void RuleRunner::State::say_ends() {
   if (stopped || !end || end->error || end->snapshot == nullptr) return;
   for (Entry& entry : entries)
-    if (!entry.closed()) say(entry, nullptr, runner_detail::outcome_of_end(*entry.rule, end->snapshot));
+    if (!entry.closed())
+      say(entry, nullptr, runner_detail::outcome_of_end(*entry.rule, end->snapshot));
 }
 
 void RuleRunner::State::pause() {
@@ -586,18 +587,18 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
     throw;
   }
   state.end_threads();
+  // The state tells of nothing that is said from here on: a runner that goes on says it anew.
+  state.keep();
   state.say_ends();
   state.close_reports();
   RunSummary summary;
   std::vector<RuleRecord> records;
-  if (state.journal) state.keep();
   for (const State::Entry& entry : state.entries) {
     state.say_line(entry.report->closing_line());
     records.push_back(entry.report->record());
     summary.rules.push_back(records.back().summary);
   }
   if (state.journal) {
-    // The state does not tell of closing lines: a runner that goes on says them anew.
     state.journal->write();
     state.journal->write_status(records, runner_detail::time_text(), true);
   }

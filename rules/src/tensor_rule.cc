@@ -4,10 +4,9 @@
 
 namespace cupel {
 
-TensorRule::TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs)
-    : Rule(base),
-      name_(name),
-      reads_(describe(needs)),
+TensorRule::TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs,
+                       const std::vector<Trial*>& others)
+    : Detector(base, name, needs, others),
       tensors_(needs.tensors.front().tensors.description()),
       modes_(needs.tensors.front().modes),
       names_(needs.tensors.front().tensors.collections, needs.tensors.front().tensors.patterns) {}

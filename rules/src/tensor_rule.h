@@ -5,21 +5,19 @@
 #include <string_view>
 #include <vector>
 
-#include "cupel/rules/rule.h"
-#include "cupel/rules/rule_needs.h"
+#include "detector.h"
 #include "run_memory.h"
 #include "tensor_copy.h"
 
 namespace cupel {
 
 /// A rule that judges tensors one by one, each worker's copy by itself. Derive, write judge().
-class TensorRule : public Rule {
+class TensorRule : public Detector {
  public:
   /// The first need says which tensors, and which modes' steps; `name` lives as long as the rule.
-  TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs);
+  TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs,
+             const std::vector<Trial*>& others = {});
 
-  std::string rule_name() const override { return std::string(name_); }
-  std::string what_it_reads() const override { return reads_; }
   Verdict invoke_at_step(std::int64_t step) override;
 
  protected:
@@ -30,8 +28,6 @@ class TensorRule : public Rule {
   NameSelection& names() noexcept { return names_; }
 
  private:
-  std::string_view name_;
-  std::string reads_;
   std::string tensors_;
   std::vector<Mode> modes_;
   NameSelection names_;

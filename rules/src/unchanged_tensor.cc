@@ -8,15 +8,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <optional>
 
 #include "builtin_table.h"
+#include "closeness.h"
 #include "cupel/rules/number_text.h"
-#include "elements.h"
 #include "judged_mode.h"
 #include "tensor_rule.h"
 #include "tensor_selection.h"
@@ -26,38 +24,6 @@ namespace {
 
 constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp::Mean, true};
 constexpr double kMost = std::numeric_limits<double>::max();
-// Of saved means, which are rounded.
-constexpr double kRounding = 1e-13;
-
-struct Tolerance {
-  double relative = 1e-5;
-  double absolute = 1e-8;
-  bool equal_nan = false;
-
-  bool close(double a, double b) const noexcept {
-    if (a == b) return true;
-    if (std::isnan(a) || std::isnan(b)) return equal_nan && std::isnan(a) && std::isnan(b);
-    return std::isfinite(a) && std::isfinite(b) &&
-           std::abs(a - b) <= absolute + relative * std::abs(b);
-  }
-};
-
-// The largest difference of two values that are close; nothing if they are not.
-std::optional<double> difference(const TensorValue& now, const TensorValue& before,
-                                 const Tolerance& tolerance) {
-  if (now.shape() != before.shape()) return std::nullopt;
-  double largest = 0;
-  bool all_close = true;
-  for_each_span(now, before, [&](std::span<const double> a, std::span<const double> b) {
-    for (std::size_t i = 0; i < a.size() && all_close; ++i) {
-      all_close = tolerance.close(a[i], b[i]);
-      if (std::isfinite(a[i])) largest = std::max(largest, std::abs(a[i] - b[i]));
-    }
-    return all_close;
-  });
-  return all_close ? std::optional(largest) : std::nullopt;
-}
-
 // A saved step of a tensor.
 struct Saved {
   std::int64_t number = 0;  // of the mode
@@ -162,10 +128,7 @@ class UnchangedTensor final : public HistoryRule {
         return true;
       }
       if (!now.mean || !before.mean || !before.abs_mean) continue;
-      const double may_differ = tolerance_.absolute +
-                                (tolerance_.relative + kRounding) * *before.abs_mean +
-                                kRounding * std::abs(*now.mean);
-      if (std::abs(*now.mean - *before.mean) > may_differ) {
+      if (means_differ(*now.mean, *before.mean, *before.abs_mean, tolerance_)) {
         changed(copy, "mean, abs_mean (saved)", before);
         return true;
       }
@@ -180,9 +143,9 @@ class UnchangedTensor final : public HistoryRule {
     for (const Saved& before : history) {
       const auto earlier = copy.value_at(before.step);
       if (!earlier) return;
-      const auto between = difference(*now, *earlier, tolerance_);
-      if (!between) return changed(copy, "elements (from raw)", before);
-      largest = std::max(largest, *between);
+      const Closeness between = closeness_of(*now, *earlier, tolerance_);
+      if (!between.close) return changed(copy, "elements (from raw)", before);
+      largest = std::max(largest, between.largest);
     }
     copy.judged(true, largest, tolerance_.absolute, [&] {
       return Words{
@@ -198,30 +161,18 @@ class UnchangedTensor final : public HistoryRule {
     std::vector<ReductionValues> earlier;
     for (const Saved& before : history) {
       earlier.push_back(tensor.reduction_values(before.step, Mode::Global, copy.record().worker()));
-      ReductionSet both;
-      common.for_each([&](Reduction reduction) {
-        if (earlier.back().set.contains(reduction)) both.add(reduction);
-      });
-      common = both;
+      common = in_both(common, earlier.back().set);
     }
     double largest = 0;
     for (std::size_t i = 0; i < earlier.size(); ++i) {
-      bool all_close = true;
-      common.for_each([&](Reduction reduction) {
-        const double a = *now.get(reduction);
-        const double b = *earlier[i].get(reduction);
-        all_close = all_close && tolerance_.close(a, b);
-        if (std::isfinite(a)) largest = std::max(largest, std::abs(a - b));
-      });
-      if (!all_close) return changed(copy, "reductions (saved)", history[i]);
+      const Closeness between = closeness_of(now, earlier[i], common, tolerance_);
+      if (!between.close) return changed(copy, "reductions (saved)", history[i]);
+      largest = std::max(largest, between.largest);
     }
     if (common.size() < 2)
       return copy.skip("raw values are missing, and less than two reductions say the same");
     copy.judged(true, largest, tolerance_.absolute, [&] {
-      std::string names;
-      common.for_each([&](Reduction reduction) {
-        names += (names.empty() ? "" : ", ") + std::string(to_string(reduction));
-      });
+      const std::string names = names_of(common);
       return Words{names + " (saved)", "unchanged" + over(copy, history),
                    "unchanged" + over(copy, history) + ", largest difference " +
                        short_text(largest) + ", approximate: of " + names};

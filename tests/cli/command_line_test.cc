@@ -123,7 +123,7 @@ TEST(RulesCommand, as_json_is_an_array_of_objects) {
                          "AllZero", "CheckInputImages", "ClassImbalance", "Confusion", "DeadRelu",
                          "ExplodingTensor", "FeatureImportanceOverweight", "LossNotDecreasing",
                          "NLPSequenceRatio", "Overfit", "Overtraining", "PoorWeightInitialization",
-                         "SaturatedActivation", "TensorVariance", "TreeDepth", "UnchangedTensor",
+                         "SaturatedActivation", "SimilarAcrossRuns", "StalledTrainingRule", "TensorVariance", "TreeDepth", "UnchangedTensor",
                          "VanishingGradient", "WeightUpdateRatio"));
 }
 

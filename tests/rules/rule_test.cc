@@ -6,7 +6,9 @@
 #include <stdexcept>
 
 #include "cupel/core/error.h"
+#include "cupel/store/local_store.h"
 #include "rules/rule_fixture.h"
+#include "store/scratch_directory.h"
 
 namespace cupel::testing {
 
@@ -252,11 +254,12 @@ TEST(BuiltinRules, are_found_by_either_form_of_their_name) {
 }
 
 /// What a rule cannot do without.
-RuleParameters required_parameters(const BuiltinRule& rule) {
+RuleParameters required_parameters(const BuiltinRule& rule, const std::string& other_run) {
   RuleParameters parameters;
   for (const ParameterInfo& parameter : rule.parameters) {
     if (parameter.name == "tensor_regex") parameters["tensor_regex"] = "w";
     if (parameter.name == "max_threshold") parameters["max_threshold"] = "1";
+    if (parameter.name == "other_trials") parameters["other_trials"] = other_run;
   }
   return parameters;
 }
@@ -264,11 +267,15 @@ RuleParameters required_parameters(const BuiltinRule& rule) {
 TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
   LossRun run({0});
   Trial trial = run.open();
+  const ScratchDirectory scratch;
+  LocalStore other_store((scratch / "other").string());
+  WorkerWriter other(other_store);
   std::string_view before;
   for (const BuiltinRule& rule : builtin_rules()) {
     EXPECT_LT(before, rule.name);
     before = rule.name;
-    EXPECT_EQ(rule.make(trial, required_parameters(rule))->rule_name(), rule.name);
+    const RuleParameters parameters = required_parameters(rule, other_store.location());
+    EXPECT_EQ(rule.make(trial, parameters)->rule_name(), rule.name);
   }
 }
 
@@ -289,7 +296,8 @@ TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
             "unknown rule \"Frobnicate\"; the built-in rules are AllZero, CheckInputImages, "
             "ClassImbalance, Confusion, DeadRelu, ExplodingTensor, FeatureImportanceOverweight, "
             "LossNotDecreasing, NLPSequenceRatio, Overfit, Overtraining, PoorWeightInitialization, "
-            "SaturatedActivation, TensorVariance, TreeDepth, UnchangedTensor, VanishingGradient, "
+            "SaturatedActivation, SimilarAcrossRuns, StalledTrainingRule, TensorVariance, "
+            "TreeDepth, UnchangedTensor, VanishingGradient, "
             "WeightUpdateRatio");
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "cupel/core/reduction.h"
+#include "cupel/trial/tensor_value.h"
+
+namespace cupel {
+
+/// When two numbers are close: a == b, or |a - b| <= absolute + relative * |b|, or, with equal_nan,
+/// both are NaN.
+struct Tolerance {
+  double relative = 1e-5;
+  double absolute = 1e-8;
+  bool equal_nan = false;
+
+  bool close(double a, double b) const noexcept;
+};
+
+struct Closeness {
+  bool close = true;
+  double largest = 0;  ///< Difference of finite elements, as far as they were compared.
+};
+
+/// Whether all elements are close, and the shapes the same. Stops at the first that are not, unless
+/// `to_the_end`.
+Closeness closeness_of(const TensorValue& a, const TensorValue& b, const Tolerance& tolerance,
+                       bool to_the_end = false);
+/// The same of saved reductions, which both have.
+Closeness closeness_of(const ReductionValues& a, const ReductionValues& b, ReductionSet common,
+                       const Tolerance& tolerance);
+
+/// Whether saved means settle that the elements are not all close: means cannot differ by more than
+/// the means of what each element may.
+bool means_differ(double mean_a, double mean_b, double abs_mean_b, const Tolerance& tolerance);
+
+ReductionSet in_both(ReductionSet a, ReductionSet b) noexcept;
+/// "mean, abs_mean".
+std::string names_of(ReductionSet reductions);
+
+}  // namespace cupel

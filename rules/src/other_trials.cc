@@ -1,0 +1,15 @@
+#include "other_trials.h"
+
+#include <vector>
+
+namespace cupel {
+
+std::string read_other_trial(ParameterReader& reader) {
+  const std::vector<std::string> paths = reader.list("other_trials");
+  if (paths.size() == 1 && !paths.front().empty()) return paths.front();
+  reader.fail(paths.empty() ? "other_trials is required: the path of the run to compare with"
+                            : "other_trials takes one path, got " + std::to_string(paths.size()));
+  return {};
+}
+
+}  // namespace cupel

@@ -1,0 +1,188 @@
+// A tensor is not what it was in another run: for each tensor that both runs have at the same mode
+// and step of the mode, from the same worker, shapes differ or elements are not close. With
+// fire_on = similar it is the other way round: all that was compared is close.
+//
+// Raw values are compared where both runs have them, else the reductions that both have. Saved
+// means often settle that values differ.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "builtin_table.h"
+#include "closeness.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/number_text.h"
+#include "other_trials.h"
+#include "tensor_rule.h"
+#include "tensor_selection.h"
+
+namespace cupel {
+namespace {
+
+constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp::Mean, true};
+constexpr std::array<std::string_view, 2> kDirections = {"different", "similar"};
+
+class SimilarAcrossRuns final : public TensorRule {
+ public:
+  static constexpr std::string_view kName = "SimilarAcrossRuns";
+  static constexpr std::string_view kSummary = "tensors are not what they were in another run";
+  static constexpr double kMost = std::numeric_limits<double>::max();
+  static constexpr std::array kParameters = {
+      ParameterInfo{"other_trials", "text", "", "the run to compare with: one path (required)"},
+      kCollectionNames,
+      kTensorRegex,
+      ParameterInfo{"rtol", "float", "1e-5", "how far elements may differ, of their size (>= 0)"},
+      ParameterInfo{"atol", "float", "1e-8", "and beside that (>= 0)"},
+      ParameterInfo{"fire_on", "text", "different",
+                    "different: at each tensor that differs; similar: where none does"}};
+  struct Options {
+    std::string other;
+    NeededTensors tensors = unread_selection(true);
+    Tolerance tolerance = {.equal_nan = true};
+    bool on_similar = false;
+  };
+
+  static Options read(ParameterReader& reader) {
+    Options options{.other = read_other_trial(reader), .tensors = read_selection(reader)};
+    options.tolerance.relative = reader.number("rtol", 0, kMost);
+    options.tolerance.absolute = reader.number("atol", 0, kMost);
+    options.on_similar = reader.choice("fire_on", kDirections) == kDirections[1];
+    return options;
+  }
+
+  static RuleNeeds needs(const Options& options) {
+    RuleNeeds needs;
+    TensorNeed& need = needs.tensors.emplace_back();
+    need.tensors = options.tensors;
+    need.suffices = {TensorSource::value(), TensorSource::of({kMean})};
+    need.spares = {TensorSource::of({kMean, kAbsMean})};
+    return needs;
+  }
+
+  SimilarAcrossRuns(Trial& base, const Options& options)
+      : SimilarAcrossRuns(base, options, create_trial(options.other)) {}
+
+  Verdict invoke_at_step(std::int64_t step) override {
+    const Mode mode = base_trial().mode(step).value_or(Mode::Global);
+    const std::int64_t mode_step = base_trial().mode_step(step).value_or(step);
+    if (other().has_passed_step(mode_step, mode) == StepState::NotYetAvailable) {
+      Verdict verdict;
+      verdict.ask_again(other().location() + " has not come to " + std::string(to_string(mode)) +
+                        " step " + std::to_string(mode_step));
+      return verdict;
+    }
+    compared_ = 0;
+    differing_ = 0;
+    largest_ = 0;
+    first_.reset();
+    Verdict verdict = TensorRule::invoke_at_step(step);
+    if (options_.on_similar && compared_ > 0 && differing_ == 0)
+      verdict.add({.tensor = first_->tensor,
+                   .worker = first_->worker,
+                   .value = largest_,
+                   .threshold = options_.tolerance.absolute,
+                   .message = "all " + std::to_string(compared_) +
+                              " tensors that both runs have are close, largest difference " +
+                              short_text(largest_)});
+    return verdict;
+  }
+
+ private:
+  struct Copy {
+    std::string tensor, worker;
+  };
+
+  // The rule's views keep what they show alive.
+  SimilarAcrossRuns(Trial& base, const Options& options, const std::unique_ptr<Trial>& other)
+      : TensorRule(base, kName, needs(options), {other.get()}), options_(options) {}
+
+  const Trial& other() const { return *other_trials().front(); }
+
+  void judge(TensorCopy& copy) override {
+    if (!copy.has_numbers()) return;
+    const RecordView& here = copy.record();
+    const std::optional<Tensor> tensor = other().find_tensor(here.tensor());
+    const std::optional<TensorRecord> there =
+        tensor ? record_of(*tensor, here.mode_step(), here.mode(), here.worker()) : std::nullopt;
+    if (!there) return copy.skip("the other run has not saved it at this step");
+    if (there->elements != here.elements())
+      return tell(copy, {.close = false, .largest = 0}, "elements (saved)", "its shape differs");
+    if (settled_by_means(copy, *there)) return;
+    if (here.has_value() && there->has_value)
+      compare_values(copy, *tensor);
+    else
+      compare_reductions(copy, *there);
+  }
+
+  static std::optional<TensorRecord> record_of(const Tensor& tensor, std::int64_t step, Mode mode,
+                                               std::string_view worker) {
+    for (const TensorRecord& record : tensor.records(step, mode))
+      if (record.worker == worker) return record;
+    return std::nullopt;
+  }
+
+  bool settled_by_means(TensorCopy& copy, const TensorRecord& there) {
+    const auto mean = copy.record().reduction(kMean);
+    const auto other_mean = there.reductions.get(kMean);
+    const auto other_abs_mean = there.reductions.get(kAbsMean);
+    if (!mean || !other_mean || !other_abs_mean) return false;
+    if (!means_differ(*mean, *other_mean, *other_abs_mean, options_.tolerance)) return false;
+    const double between = std::abs(*mean - *other_mean);
+    tell(copy, {.close = false, .largest = between}, "mean, abs_mean (saved)",
+         "means differ by " + short_text(between));
+    return true;
+  }
+
+  void compare_values(TensorCopy& copy, const Tensor& tensor) {
+    const RecordView& here = copy.record();
+    const auto value = copy.value();
+    if (!value) return;
+    const TensorValue there = tensor.value(here.mode_step(), here.mode(), here.worker());
+    const bool same_shape = value->shape() == there.shape();
+    if (!same_shape)
+      return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
+    tell(copy, closeness_of(*value, there, options_.tolerance, true), "elements (from raw)", {});
+  }
+
+  void compare_reductions(TensorCopy& copy, const TensorRecord& there) {
+    const ReductionValues here = copy.record().reductions();
+    const ReductionSet common = in_both(here.set, there.reductions.set);
+    if (common.empty()) return copy.skip("the runs have neither values nor reductions in common");
+    const std::string names = names_of(common);
+    tell(copy, closeness_of(here, there.reductions, common, options_.tolerance), names + " (saved)",
+         "approximate: of " + names);
+  }
+
+  void tell(TensorCopy& copy, const Closeness& closeness, const std::string& read,
+            const std::string& detail) {
+    ++compared_;
+    if (!first_) first_ = {copy.record().tensor(), std::string(copy.record().worker())};
+    largest_ = std::max(largest_, closeness.largest);
+    if (!closeness.close) ++differing_;
+    const bool fires = !closeness.close && !options_.on_similar;
+    copy.judged(fires, closeness.largest, options_.tolerance.absolute, [&] {
+      std::string compared = closeness.close ? "close" : "different";
+      compared += ", largest difference " + short_text(closeness.largest);
+      if (!detail.empty()) compared += ", " + detail;
+      return Words{read, compared, compared};
+    });
+  }
+
+  Options options_;
+  // Of the step that is judged:
+  std::int64_t compared_ = 0;
+  std::int64_t differing_ = 0;
+  double largest_ = 0;
+  std::optional<Copy> first_;
+};
+
+}  // namespace
+
+BuiltinRule similar_across_runs() { return builtin_rule<SimilarAcrossRuns>(); }
+
+}  // namespace cupel
