@@ -35,7 +35,7 @@ EOF
 build_packages=(
   g++ cmake ninja-build pkg-config ccache
   nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libhwy-dev libpcre2-dev liblua5.4-dev
-  liblz4-dev libzstd-dev libssl-dev
+  liblz4-dev libzstd-dev libssl-dev libcurl4-openssl-dev
   ca-certificates xz-utils
 )
 test_packages=(

@@ -79,6 +79,9 @@ struct WatchOptions {
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
   std::optional<std::int64_t> wait_window;  // steps
+  std::string out;                          // a file to keep the lines in
+  std::vector<std::string> actions;
+  bool dry_run = false;
   int jobs = 0;                             // 0: as the machine has processors, up to 4
   bool json = false;
 };

@@ -230,6 +230,16 @@ class CommandLine {
                     "how many saved steps may wait for slow workers; default: any number")
         ->type_name("STEPS")
         ->transform(whole_number(1));
+    app->add_option("--out", watch_.out,
+                    "keep the lines in FILE too; a restart with it goes on where this one stopped")
+        ->type_name("FILE");
+    app->add_option(
+           "--action", watch_.actions,
+           "stop, signal:PID[:SIGNAL], exec:COMMAND or webhook:URL, carried out when a rule "
+           "begins to fire; may be given many times")
+        ->type_name("ACTION")
+        ->allow_extra_args(false);
+    app->add_flag("--dry-run", watch_.dry_run, "say what actions would be carried out, do nothing");
     app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
         ->transform(whole_number(1, 1000));
     add_json(app, watch_.json, "JSON lines");

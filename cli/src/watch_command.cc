@@ -39,6 +39,21 @@ std::optional<milliseconds> idle_timeout_of(const WatchOptions& options) {
   return milliseconds(static_cast<std::int64_t>(*options.idle_timeout * 1000));
 }
 
+// Throws UsageError with every mistake, one a line.
+std::vector<Action> parse_actions(const std::vector<std::string>& texts) {
+  std::vector<Action> actions;
+  std::string mistakes;
+  for (const std::string& text : texts) {
+    try {
+      actions.push_back(parse_action(text));
+    } catch (const UsageError& error) {
+      mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
+    }
+  }
+  if (!mistakes.empty()) throw UsageError(mistakes);
+  return actions;
+}
+
 // Waits for the run; null when a stop was requested.
 std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
                                       std::optional<milliseconds> patience,
@@ -137,6 +152,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
   if (options.rules.empty())
     throw UsageError("no rule given: add --rule NAME (cupel rules lists them)");
   const std::vector<RuleSpec> specs = parse_rule_specs(options.rules);
+  const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
   if (options.jobs < 0) throw UsageError("--jobs must be at least 1");
@@ -160,7 +176,10 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .stop_at_first = options.first,
                      .wait = !options.no_wait,
                      .idle_timeout = idle_timeout,
-                     .explain = options.explain});
+                     .explain = options.explain,
+                     .out = options.out,
+                     .actions = actions,
+                     .dry_run = options.dry_run});
   for (const RuleSpec& spec : specs) runner.add(spec.rule, spec.parameters);
 
   LinePrinter printer(out, options.json);

@@ -30,13 +30,16 @@
 #include <utility>
 #include <vector>
 
+#include "claims.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/builtin_rules.h"
 #include "exception_text.h"
 #include "rule_report.h"
+#include "runner_actions.h"
 #include "runner_journal.h"
 #include "runner_step.h"
 #include "step_feed.h"
+#include "stop_signal.h"
 
 namespace cupel {
 namespace {
@@ -44,6 +47,7 @@ namespace {
 using runner_detail::Outcome;
 using runner_detail::RuleRecord;
 using runner_detail::RuleReport;
+using runner_detail::RunnerActions;
 using runner_detail::RunnerJournal;
 using runner_detail::RunnerState;
 using runner_detail::Step;
@@ -55,6 +59,8 @@ constexpr std::size_t kHalf = kMostStepsAhead / 2;
 constexpr std::chrono::milliseconds kLongestBatch{1};
 // When a rule that waits for another run is asked again.
 constexpr std::chrono::milliseconds kAskAgain{250};
+// How long actions are waited for at the end.
+constexpr std::chrono::minutes kActionsEnd{10};
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -75,6 +81,7 @@ struct RuleRunner::State : StepFeed::Sink {
     std::unique_ptr<Rule> rule;
     std::string configuration;
     RuleOptions options;
+    std::vector<Action> actions;
     RuleRecord found;  // where an earlier runner stopped
 
     std::size_t cursor = 0;  // The next step to evaluate, counted from the first.
@@ -118,21 +125,25 @@ struct RuleRunner::State : StepFeed::Sink {
   // Of run()'s thread.
   runner_detail::StepFeedOptions prepare();
   void take_over(const RunnerState& found);
+  void prepare_actions();
   std::int64_t start_of(const Entry& entry) const;
   std::optional<std::int64_t> end_of(const Entry& entry) const;
-  enum class News { Outcome, Tick, End, Stop };
+  enum class News { Outcome, Between, End, Stop };
   News wait_for_news(const Entry& entry, bool begins);
   void say_everything();
   void leave_step();
   void say(Entry& entry, const Step* step, Outcome outcome);
   void say_notes(const std::vector<Note>& notes);
   void say_line(const VerdictLine& line);
-  void say_ticks();
+  void say_between();
   void say_ends();
+  void finish_actions();
   void pause();
   void keep();
   void close_reports();
   void end_threads();
+
+  void request_stop();  // from any thread
 
   const std::unique_ptr<Trial> trial;
   const RunnerOptions options;
@@ -141,8 +152,10 @@ struct RuleRunner::State : StepFeed::Sink {
   bool stopped = false;  // stop() cut off what was still to be said; of run()'s thread
   LineCallback on_line;
   PauseCallback on_pause;
+  const runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::optional<RunnerJournal> journal;
-  std::optional<std::size_t> rewinds;  // of what was said
+  std::optional<RunnerActions> actions;  // where there are any; set before other threads begin
+  std::optional<std::size_t> rewinds;    // of what was said
 
   std::mutex mutex;
   std::condition_variable work_to_do;  // for workers
@@ -178,6 +191,7 @@ void RuleRunner::State::add(std::vector<Step> fresh) {
 }
 
 void RuleRunner::State::tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) {
+  if (stop_signal.expired(*trial, std::chrono::system_clock::now())) request_stop();
   const std::lock_guard lock(mutex);
   tick_time = now;
   tick_snapshot = std::move(snapshot);
@@ -344,6 +358,35 @@ void RuleRunner::State::take_over(const RunnerState& found) {
     entries[i].found = found.rules[i].record;
     entries[i].exhausted = entries[i].found.closed;
   }
+  for (const RunnerState::PendingAction& pending : found.pending) {
+    const auto entry = std::ranges::find(entries, pending.rule,
+                                         [](const Entry& e) { return e.found.summary.name; });
+    if (!actions || entry == entries.end() || pending.action >= entry->actions.size())
+      throw FormatError(file, 0, "it tells of an action that there is not: " + pending.incident);
+    actions->take_over(pending, entry->actions[pending.action], file);
+  }
+}
+
+// Where there is anything to be done.
+void RuleRunner::State::prepare_actions() {
+  for (Entry& entry : entries) {
+    if (entry.rule->stops_training()) entry.actions.push_back({.kind = Action::Kind::Stop});
+    std::ranges::copy(entry.options.actions, std::back_inserter(entry.actions));
+    std::ranges::copy(options.actions, std::back_inserter(entry.actions));
+    for (const Action& action : entry.actions) entry.configuration += to_text(action) + "\n";
+  }
+  if (std::ranges::all_of(entries, [](const Entry& e) { return e.actions.empty(); })) return;
+  ActionQueueOptions queue{.dry_run = options.dry_run};
+  queue.performer.run = trial->location();
+  if (!options.out.empty()) {
+    queue.performer.claims_directory = options.out + ".actions";
+    if (!journal->found()) remove_claims(queue.performer.claims_directory);
+  }
+  const std::lock_guard lock(mutex);
+  actions.emplace(trial->run_id(), std::move(queue), [this] {
+    const std::lock_guard callback_lock(mutex);
+    news.notify_all();
+  });
 }
 
 // Opens the journal and says from where the run is to be followed.
@@ -354,8 +397,9 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .idle_timeout = options.idle_timeout,
                                       .tick_interval = options.tick_interval,
                                       .notes = options.explain};
-  if (!options.out.empty()) {
-    journal.emplace(options.out);
+  if (!options.out.empty()) journal.emplace(options.out);
+  prepare_actions();
+  if (journal) {
     if (const auto& found = journal->found()) {
       take_over(*found);
       rewinds = feed.rewinds_before = found->rewinds;
@@ -386,7 +430,8 @@ RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, boo
   const auto look = [&]() -> std::optional<News> {
     const bool no_more = end && steps.empty();  // only where a step would begin
     if (stop_requested && !no_more) return News::Stop;
-    if (begins ? std::ranges::any_of(entries, has_tick) : has_tick(entry)) return News::Tick;
+    if (begins ? std::ranges::any_of(entries, has_tick) : has_tick(entry)) return News::Between;
+    if (begins && actions && actions->has_outcomes()) return News::Between;
     if (!entry.outcomes.empty()) return News::Outcome;
     if (no_more) return News::End;
     return std::nullopt;
@@ -411,8 +456,8 @@ void RuleRunner::State::say_everything() {
     for (Entry& entry : entries) {
       if (entry.closed()) continue;
       News found = wait_for_news(entry, step == nullptr);
-      while (found == News::Tick) {
-        say_ticks();
+      while (found == News::Between) {
+        say_between();
         if (entry.closed()) break;
         found = wait_for_news(entry, step == nullptr);
       }
@@ -453,8 +498,9 @@ void RuleRunner::State::leave_step() {
 
 void RuleRunner::State::say(Entry& entry, const Step* step, Outcome outcome) {
   std::vector<VerdictLine> lines;
-  entry.report->take(step, std::move(outcome), options.explain, lines);
+  const bool begins = entry.report->take(step, std::move(outcome), options.explain, lines);
   for (const VerdictLine& line : lines) say_line(line);
+  if (begins && actions) actions->order(entry.actions, lines.back());
 }
 
 void RuleRunner::State::say_notes(const std::vector<Note>& notes) {
@@ -466,8 +512,8 @@ void RuleRunner::State::say_line(const VerdictLine& line) {
   on_line(line);
 }
 
-// What was found between steps, of rules whose outcomes were all said.
-void RuleRunner::State::say_ticks() {
+// What was found between steps, of rules whose outcomes were all said, and what was done.
+void RuleRunner::State::say_between() {
   for (Entry& entry : entries) {
     std::optional<Outcome> outcome;
     {
@@ -476,6 +522,20 @@ void RuleRunner::State::say_ticks() {
     }
     if (outcome && !entry.closed()) say(entry, nullptr, *std::move(outcome));
   }
+  if (!actions) return;
+  for (const VerdictLine& line : actions->take_outcomes()) say_line(line);
+}
+
+// Waits for what was begun, and says what became of it.
+void RuleRunner::State::finish_actions() {
+  if (!actions) return;
+  on_pause();
+  {
+    const std::lock_guard lock(mutex);
+    if (stop_requested) actions->hurry();
+  }
+  actions->finish(kActionsEnd);
+  for (const VerdictLine& line : actions->take_outcomes()) say_line(line);
 }
 
 // Asks every rule that is still there for the last time. Called when the other threads have ended.
@@ -491,9 +551,12 @@ void RuleRunner::State::pause() {
   on_pause();
 }
 
-// Writes what was said, and from where to go on.
+// Writes what was said, and from where to go on; then begins the actions that were called for.
 void RuleRunner::State::keep() {
-  if (!journal) return;
+  if (!journal) {
+    if (actions) actions->start();
+    return;
+  }
   RunnerState state;
   state.run = trial->run_id();
   state.rewinds = rewinds;
@@ -502,8 +565,10 @@ void RuleRunner::State::keep() {
     records.push_back(entry.report->record());
     state.rules.push_back({entry.configuration, records.back()});
   }
+  if (actions) state.pending = actions->pending();
   journal->commit(std::move(state));
   journal->write_status(records, runner_detail::time_text(), false);
+  if (actions) actions->start();
 }
 
 void RuleRunner::State::close_reports() {
@@ -587,9 +652,13 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
     throw;
   }
   state.end_threads();
+  state.keep();
+  state.finish_actions();
   // The state tells of nothing that is said from here on: a runner that goes on says it anew.
   state.keep();
   state.say_ends();
+  if (state.actions) state.actions->start();
+  state.finish_actions();
   state.close_reports();
   RunSummary summary;
   std::vector<RuleRecord> records;
@@ -606,10 +675,13 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   return summary;
 }
 
-void RuleRunner::stop() {
-  const std::lock_guard lock(state_->mutex);
-  state_->stop_requested = true;
-  state_->news.notify_all();
+void RuleRunner::stop() { state_->request_stop(); }
+
+void RuleRunner::State::request_stop() {
+  const std::lock_guard lock(mutex);
+  stop_requested = true;
+  news.notify_all();
+  if (actions) actions->hurry();
 }
 
 bool RunSummary::found_issues() const noexcept {

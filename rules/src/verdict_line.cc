@@ -139,6 +139,14 @@ std::string closing_text(const VerdictLine& line) {
   return text;
 }
 
+// "stop: stop_training was written"
+std::string action_text(const ActionOutcome& action, const std::string& message) {
+  std::string text = printable(action.action);
+  if (action.result != ActionResult::Done) text += " " + std::string(to_string(action.result));
+  if (action.attempts > 1) text += " after " + std::to_string(action.attempts) + " attempts";
+  return text + ": " + printable(message);
+}
+
 }  // namespace
 
 std::string_view to_string(RuleStatus status) noexcept {
@@ -157,6 +165,8 @@ std::string_view to_string(RuleStatus status) noexcept {
       return "Explained";
     case RuleStatus::Noted:
       return "Noted";
+    case RuleStatus::Action:
+      return "Action";
   }
   return "";
 }
@@ -178,7 +188,13 @@ std::string to_json(const VerdictLine& line) {
     add_if(has_mode, "mode", to_string(line.mode));
     add_if(has_mode, "mode_step", line.mode_step);
     object.add("status", to_string(line.status));
-    object.add_raw("tensors", json_findings(line.tensors));
+    if (line.action) {
+      object.add("action", line.action->action);
+      object.add("outcome", to_string(line.action->result));
+      object.add("attempts", line.action->attempts);
+    } else {
+      object.add_raw("tensors", json_findings(line.tensors));
+    }
     object.add("message", line.message);
     if (!line.missing_workers.empty())
       object.add_raw("missing_workers", dumped(line.missing_workers));
@@ -213,6 +229,8 @@ std::string to_text(const VerdictLine& line) {
     if (line.num_workers > 1 && !worker.empty()) text += " (" + printable(worker) + ")";
     return text;
   };
+
+  if (line.action) return head + action_text(*line.action, line.message);
 
   Lines lines;
   for (const Finding& finding : line.tensors)

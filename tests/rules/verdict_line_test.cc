@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace cupel {
 namespace {
@@ -51,6 +52,21 @@ TEST(VerdictLineJson, a_closing_line_counts_steps) {
             R"("name":"vg","step":120,"mode":"TRAIN","mode_step":60,"status":"IssuesFound",)"
             R"("tensors":[],"message":"","final":true,"first_step":120,"steps_evaluated":13,)"
             R"("steps_skipped":2})");
+}
+
+VerdictLine action_line(ActionOutcome outcome, std::string message) {
+  VerdictLine line = sample_line();
+  line.status = RuleStatus::Action;
+  line.action = std::move(outcome);
+  line.message = std::move(message);
+  return line;
+}
+
+TEST(VerdictLineJson, what_became_of_an_action_has_the_documented_keys_in_order) {
+  EXPECT_EQ(to_json(action_line({"exec:notify", ActionResult::Failed, 3}, "status 1")),
+            R"({"time":"2026-01-02T03:04:05.678Z","trial":"mnist","rule":"VanishingGradient",)"
+            R"("name":"vg","step":120,"mode":"TRAIN","mode_step":60,"status":"Action",)"
+            R"("action":"exec:notify","outcome":"failed","attempts":3,"message":"status 1"})");
 }
 
 TEST(VerdictLineJson, a_rule_that_saw_no_step_closes_with_nulls) {
@@ -171,6 +187,15 @@ TEST(VerdictLineText, an_explanation_is_a_line_per_tensor) {
   line.skips.clear();
   line.message = "not applicable: no gradients";
   EXPECT_EQ(to_text(line), "step 120 TRAIN  vg  Explained: not applicable: no gradients");
+}
+
+TEST(VerdictLineText, what_became_of_an_action_is_one_line) {
+  EXPECT_EQ(to_text(action_line({"stop", ActionResult::Done, 1}, "stop_training was written")),
+            "step 120 TRAIN  vg  stop: stop_training was written");
+  EXPECT_EQ(to_text(action_line({"exec:a\x1b[2J\nb", ActionResult::Failed, 3}, "status\t1")),
+            "step 120 TRAIN  vg  exec:a\\x1b[2J\\x0ab failed after 3 attempts: status\\x091");
+  EXPECT_EQ(to_text(action_line({"log", ActionResult::Planned, 0}, "a warning would be logged")),
+            "step 120 TRAIN  vg  log planned: a warning would be logged");
 }
 
 TEST(VerdictLineText, a_closing_line_says_the_status_and_counts) {

@@ -101,6 +101,13 @@ std::string Trial::run_id() const {
   return files.empty() ? std::string() : files.begin()->second.content.run;
 }
 
+std::optional<std::string> Trial::extra_file(std::string_view key) const {
+  constexpr std::uint64_t kMostBytes = 4096;
+  const auto bytes = view_->index->store().get(key, kMostBytes);
+  if (!bytes) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+}
+
 std::vector<std::int64_t> Trial::steps(Mode mode, bool show_incomplete_steps) const {
   return view_->read().steps(mode, show_incomplete_steps, [](const StepRows&) { return true; });
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cupel/rules/action.h"
 #include "cupel/rules/parameters.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/verdict_line.h"
@@ -30,6 +31,11 @@ struct RunnerOptions {
   /// over the same run with the same rules goes on from, however this one ended, and
   /// `<out>.status.json` says how the rules stand.
   std::string out = {};
+  /// What is done when an incident begins: a rule fires that had not fired when it was asked
+  /// before. Once for each incident; where lines are kept in a file, also when the runner is killed
+  /// and another goes on.
+  std::vector<Action> actions = {};
+  bool dry_run = false;  ///< Nothing is done; lines say what would be.
   /// How often rules are asked between steps (Rule::on_tick).
   std::chrono::milliseconds tick_interval = std::chrono::seconds(1);
 };
@@ -41,6 +47,7 @@ struct RuleOptions {
   std::optional<std::int64_t> start_step = std::nullopt;
   std::optional<std::int64_t> end_step = std::nullopt;
   std::optional<bool> stop_at_first = std::nullopt;
+  std::vector<Action> actions = {};  ///< Of this rule, before the runner's.
 };
 
 /// What became of one rule.
@@ -92,7 +99,7 @@ class RuleRunner {
   /// other: whoever gathers lines sends them on then, and once more when run() has ended.
   RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
-  /// Stopped.
+  /// Stopped, and actions that were begun have a few seconds left.
   void stop();
 
  private:

@@ -7,16 +7,26 @@
 #include <vector>
 
 #include "cupel/core/mode.h"
+#include "cupel/rules/action.h"
 #include "cupel/rules/verdict.h"
 #include "cupel/trial/trial.h"
 
 namespace cupel {
 
-enum class RuleStatus { IssuesFound, NoIssuesFound, Error, Stopped, Rewound, Explained, Noted };
+enum class RuleStatus {
+  IssuesFound,
+  NoIssuesFound,
+  Error,
+  Stopped,
+  Rewound,
+  Explained,
+  Noted,
+  Action
+};
 std::string_view to_string(RuleStatus status) noexcept;
 
-/// One line that a runner says: a rule fired at a step, was explained at a step, or has ended; or,
-/// among explanations, what a hook noted about itself.
+/// One line that a runner says: a rule fired at a step, was explained at a step, or has ended; what
+/// became of an action; or, among explanations, what a hook noted about itself.
 struct VerdictLine {
   /// ISO 8601, UTC, when it was said; the only thing that differs between two runs.
   std::string time;
@@ -32,7 +42,8 @@ struct VerdictLine {
   std::vector<Finding> tensors;
   std::int64_t findings_beyond = 0;  ///< Found, but not in `tensors`; the message counts them.
   /// IssuesFound: the findings in words. Explained: why nothing was looked at. Closing lines: the
-  /// error, or why the rule saw nothing or ended early. Noted: the note's text.
+  /// error, or why the rule saw nothing or ended early. Noted: the note's text. Action: what was
+  /// done, or why it was not.
   std::string message;
   std::vector<std::string> missing_workers;  ///< The step was judged without them.
 
@@ -42,6 +53,7 @@ struct VerdictLine {
   std::vector<Observation> observations;  ///< Explained only.
   std::vector<Skip> skips;                ///< Explained only.
   std::optional<Note> note;               ///< Noted only.
+  std::optional<ActionOutcome> action;    ///< Action only; the step is that of the firing.
 
   bool final_line = false;
   std::optional<std::int64_t> first_step;  ///< Closing lines: the first that fired.

@@ -129,6 +129,9 @@ class Trial {
   std::string location() const;
   /// Random text that tells this run from any other, also from one written in its place.
   std::string run_id() const;
+  /// What somebody else put into the run's directory under this name, up to 4 KiB; nothing if there
+  /// is no such file. Throws UsageError for an illegal key, StoreError for what is larger.
+  std::optional<std::string> extra_file(std::string_view key) const;
 
   /// Sorted steps of a mode (Global: all global steps).
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,

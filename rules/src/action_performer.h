@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cupel/rules/action.h"
+#include "cupel/rules/verdict_line.h"
+#include "go_on.h"
+
+namespace cupel {
+
+class Webhook;
+
+/// An action that a firing asks for.
+struct ActionOrder {
+  Action action;
+  /// Names this action of this firing of this rule, the same in every watch of the run.
+  std::string incident;
+  VerdictLine line;  ///< The firing.
+};
+
+struct PerformerOptions {
+  std::string run = {};  ///< The run's location: where `stop` writes, and CUPEL_TRIAL.
+  /// Where claims are kept, so that nothing is done twice when we are killed and given the same
+  /// orders again. Empty: nowhere.
+  std::string claims_directory = {};
+  std::chrono::milliseconds command_timeout{60'000};  ///< Where the action says nothing else.
+  std::chrono::milliseconds webhook_timeout{10'000};
+};
+
+/// What came of one attempt.
+struct Attempt {
+  bool succeeded = false;
+  bool may_be_retried = false;
+  std::string message;
+};
+
+/// Whether an action is done at once; the others wait for somebody else.
+bool is_quick(Action::Kind kind) noexcept;
+
+/// Does what actions say, an attempt at a time; of one thread.
+class ActionPerformer {
+ public:
+  /// CUPEL_MAIL_COMMAND and CUPEL_SMS_COMMAND are looked up here.
+  explicit ActionPerformer(PerformerOptions options);
+  ~ActionPerformer();
+
+  /// The attempt of this number (the first: 1), or what an earlier process recorded of it. Throws
+  /// nothing but std::bad_alloc.
+  Attempt perform(const ActionOrder& order, int attempt, const GoOn& go_on);
+
+  /// What perform() would do.
+  std::string plan(const Action& action) const;
+
+ private:
+  Attempt perform_once(const ActionOrder& order, const GoOn& go_on);
+  Attempt perform_unrecorded(const ActionOrder& order, const GoOn& go_on);
+  Attempt send_signal(const ActionOrder& order) const;
+  Attempt run(const ActionOrder& order, int attempt, const GoOn& go_on) const;
+  Attempt post(const ActionOrder& order, const GoOn& go_on);
+  const std::string& command_of(const Action& action) const;
+
+  PerformerOptions options_;
+  std::string mail_command_;
+  std::string sms_command_;
+  std::unique_ptr<Webhook> webhook_;  // made when it is needed
+};
+
+}  // namespace cupel

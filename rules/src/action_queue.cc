@@ -1,0 +1,171 @@
+#include "action_queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "cupel/core/log.h"
+#include "exception_text.h"
+
+namespace cupel {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestGrace = std::chrono::hours(24);
+constexpr milliseconds kLongestDelay = std::chrono::hours(1);
+
+// TLS writes to a connection that is gone raise SIGPIPE in the thread that writes.
+void block_broken_pipes() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+}  // namespace
+
+VerdictLine ActionQueue::Outcome::line() const {
+  VerdictLine line = order.line;
+  line.status = RuleStatus::Action;
+  line.tensors.clear();
+  line.findings_beyond = 0;
+  line.missing_workers.clear();
+  line.message = message;
+  line.action = ActionOutcome{to_text(order.action), result, attempts};
+  return line;
+}
+
+ActionQueue::ActionQueue(ActionQueueOptions options, OnOutcome on_outcome)
+    : options_(std::move(options)),
+      on_outcome_(std::move(on_outcome)),
+      performer_(options_.performer),
+      thread_([this] { work(); }) {}
+
+ActionQueue::~ActionQueue() { close(milliseconds(0)); }
+
+bool ActionQueue::add(Order order) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (deadline_) return false;
+    const bool is_full = waiting_.size() >= options_.most_waiting;
+    if (is_full) order.line.tensors.clear();  // its outcome has no use for them
+    waiting_.push_back({.order = std::move(order), .refused = is_full});
+  }
+  news_.notify_one();
+  return true;
+}
+
+void ActionQueue::close(milliseconds grace) {
+  {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point deadline =
+        Clock::now() + std::clamp(grace, milliseconds(0), kLongestGrace);
+    deadline_ = deadline_ ? std::min(*deadline_, deadline) : deadline;
+  }
+  news_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool ActionQueue::is_over() const { return deadline_ && Clock::now() >= *deadline_; }
+
+ActionQueue::Position ActionQueue::next(bool only_quick) {
+  const Clock::time_point now = Clock::now();
+  const auto is_ready = [now](const Waiting& waiting) { return waiting.not_before <= now; };
+  const auto quick = std::ranges::find_if(waiting_, [&](const Waiting& waiting) {
+    return is_ready(waiting) &&
+           (waiting.refused || options_.dry_run || is_quick(waiting.order.action.kind));
+  });
+  if (only_quick || quick != waiting_.end()) return quick;
+  return std::ranges::find_if(waiting_, is_ready);
+}
+
+void ActionQueue::work() {
+  block_broken_pipes();
+  std::unique_lock lock(mutex_);
+  while (!is_over()) {
+    if (const Position ready = next(false); ready != waiting_.end()) {
+      carry_out(ready, lock);
+      continue;
+    }
+    const auto earliest = std::ranges::min_element(waiting_, {}, &Waiting::not_before);
+    if (earliest == waiting_.end()) {
+      if (deadline_) break;
+      news_.wait(lock);
+    } else {
+      if (deadline_ && earliest->not_before >= *deadline_) break;  // no use in waiting for it
+      news_.wait_until(lock, earliest->not_before);
+    }
+  }
+  while (!waiting_.empty()) {
+    Waiting rest = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    std::string message = "was not carried out, because the watch ended";
+    if (rest.attempts > 0) message = rest.message + "; the watch ended before it was tried again";
+    if (rest.refused) message = "was refused, because too many actions wait";
+    tell(std::move(rest), ActionResult::Failed, std::move(message));
+    lock.lock();
+  }
+}
+
+void ActionQueue::carry_out(Position position, std::unique_lock<std::mutex>& lock) {
+  Waiting taken = std::move(*position);
+  waiting_.erase(position);
+  lock.unlock();
+  try_once(std::move(taken));
+  lock.lock();
+}
+
+// Called by who performs something that takes time: what is quick is done meanwhile.
+bool ActionQueue::go_on(milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, at_most, [this] { return is_over() || next(true) != waiting_.end(); });
+  while (!is_over()) {
+    const Position quick = next(true);
+    if (quick == waiting_.end()) return true;
+    carry_out(quick, lock);
+  }
+  return false;
+}
+
+void ActionQueue::try_once(Waiting waiting) {
+  if (waiting.refused)
+    return tell(std::move(waiting), ActionResult::Failed,
+                "was refused, because " + std::to_string(options_.most_waiting) + " actions wait");
+  if (options_.dry_run) {
+    std::string plan = performer_.plan(waiting.order.action);
+    return tell(std::move(waiting), ActionResult::Planned, std::move(plan));
+  }
+  Attempt attempt;
+  try {
+    attempt = performer_.perform(waiting.order, waiting.attempts + 1,
+                                 [this](milliseconds at_most) { return go_on(at_most); });
+  } catch (const std::exception& error) {
+    attempt = {false, true, exception_text(error)};
+  }
+  ++waiting.attempts;
+  if (attempt.succeeded)
+    return tell(std::move(waiting), ActionResult::Done, std::move(attempt.message));
+  if (!attempt.may_be_retried || waiting.attempts >= options_.attempts)
+    return tell(std::move(waiting), ActionResult::Failed, std::move(attempt.message));
+  const int doublings = std::min(waiting.attempts - 1, 20);
+  const milliseconds delay = std::min(options_.first_delay * (1 << doublings), kLongestDelay);
+  waiting.not_before = Clock::now() + delay;
+  waiting.message = std::move(attempt.message);
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(waiting));
+}
+
+void ActionQueue::tell(Waiting waiting, ActionResult result, std::string message) {
+  try {
+    on_outcome_({std::move(waiting.order), result, waiting.attempts, std::move(message)});
+  } catch (const std::exception& error) {
+    log(LogLevel::Error, "what became of an action was not taken: " + exception_text(error));
+  }
+}
+
+}  // namespace cupel

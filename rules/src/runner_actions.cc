@@ -1,0 +1,103 @@
+#include "runner_actions.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "claims.h"
+#include "rule_report.h"
+
+namespace cupel::runner_detail {
+namespace {
+
+constexpr std::chrono::seconds kHurry{5};
+
+}  // namespace
+
+RunnerActions::RunnerActions(std::string run, ActionQueueOptions options,
+                             std::function<void()> on_outcome)
+    : run_(std::move(run)),
+      claims_directory_(options.performer.claims_directory),
+      on_outcome_(std::move(on_outcome)),
+      queue_(std::move(options), [this](const ActionQueue::Outcome& outcome) {
+        {
+          const std::lock_guard lock(mutex_);
+          outcomes_.push_back(outcome);
+        }
+        news_.notify_all();
+        on_outcome_();
+      }) {}
+
+void RunnerActions::order(const std::vector<Action>& actions, const VerdictLine& line) {
+  const std::string json = to_json(line);
+  const std::string step = line.step ? std::to_string(*line.step) : "-";
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const std::string incident = run_ + "/" + line.name + "/" + step + "/" + std::to_string(i);
+    pending_.push_back({line.name, i, incident, json});
+    ordered_.push_back({actions[i], incident, line});
+  }
+}
+
+void RunnerActions::take_over(const RunnerState::PendingAction& pending, const Action& action,
+                              const std::string& file) {
+  ordered_.push_back({action, pending.incident, parse_verdict_line(pending.line, file)});
+  pending_.push_back(pending);
+}
+
+void RunnerActions::start() {
+  for (const ActionQueue::Outcome& outcome : std::exchange(told_, {})) {
+    if (claims_directory_.empty()) continue;
+    for (int attempt = 1; attempt <= outcome.attempts; ++attempt)
+      remove_claim(claim_path(claims_directory_, outcome.order.incident, attempt));
+  }
+  for (ActionOrder& order : std::exchange(ordered_, {})) {
+    if (queue_.add(std::move(order))) ++begun_;
+  }
+}
+
+bool RunnerActions::has_outcomes() const {
+  const std::lock_guard lock(mutex_);
+  return !outcomes_.empty();
+}
+
+std::vector<VerdictLine> RunnerActions::take_outcomes() {
+  std::vector<ActionQueue::Outcome> outcomes;
+  {
+    const std::lock_guard lock(mutex_);
+    outcomes.swap(outcomes_);
+  }
+  std::vector<VerdictLine> lines;
+  for (ActionQueue::Outcome& outcome : outcomes) {
+    --begun_;
+    std::erase_if(pending_,
+                  [&](const auto& pending) { return pending.incident == outcome.order.incident; });
+    lines.push_back(outcome.line());
+    lines.back().time = time_text();
+    told_.push_back(std::move(outcome));
+  }
+  return lines;
+}
+
+void RunnerActions::finish(std::chrono::milliseconds at_most) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point deadline = Clock::now() + at_most;
+  std::unique_lock lock(mutex_);
+  const auto all_came = [this] { return outcomes_.size() == begun_; };
+  news_.wait_until(lock, deadline, [&] { return hurries_ || all_came(); });
+  if (!all_came()) news_.wait_until(lock, std::min(deadline, Clock::now() + kHurry), all_came);
+  if (all_came()) return;
+  lock.unlock();
+  queue_.close(std::chrono::milliseconds(0));
+}
+
+void RunnerActions::hurry() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurries_ = true;
+  }
+  news_.notify_all();
+}
+
+}  // namespace cupel::runner_detail

@@ -1,0 +1,58 @@
+#include "stop_signal.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+
+namespace cupel::runner_detail {
+namespace {
+
+// Blanks around it are let pass.
+std::optional<double> seconds_of(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return std::nullopt;
+  text = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  double seconds = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = failure == std::errc() && end == text.data() + text.size();
+  return is_number && std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  if (const char* const name = std::getenv("SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE");
+      name != nullptr && *name != '\0')
+    file_ = name;
+  const char* const grace = std::getenv("rule_stop_grace_time_secs");
+  if (grace == nullptr) return;
+  const std::optional<double> seconds = seconds_of(grace);
+  constexpr double kLongest = 1e9;
+  if (seconds && *seconds >= 0 && *seconds <= kLongest)
+    grace_ = std::chrono::seconds(static_cast<std::int64_t>(*seconds));
+  else
+    log(LogLevel::Warning,
+        "rule_stop_grace_time_secs is no number of seconds: " + std::string(grace));
+}
+
+bool StopSignal::expired(const Trial& run, std::chrono::system_clock::time_point now) const {
+  if (!file_) return false;
+  try {
+    const std::optional<std::string> text = run.extra_file(*file_);
+    if (!text) return false;
+    const std::optional<double> asked = seconds_of(*text);
+    const std::chrono::duration<double> since = now.time_since_epoch();
+    return !asked || since.count() > *asked + static_cast<double>(grace_.count());
+  } catch (const StoreError& failure) {
+    log(LogLevel::Warning, std::string("the stop signal cannot be read: ") + failure.what());
+    return !failure.retryable;
+  }
+}
+
+}  // namespace cupel::runner_detail

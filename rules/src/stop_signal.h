@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cupel/trial/trial.h"
+
+namespace cupel::runner_detail {
+
+/// A file of the run by which whoever runs training asks rules to end, as the ported SDK has it:
+/// SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE names it, and it holds the second, since 1970, when they
+/// were asked.
+class StopSignal {
+ public:
+  StopSignal();  ///< Reads the environment.
+
+  /// Whether the file is there and `rule_stop_grace_time_secs` (60) have passed since the second
+  /// that it holds; a file without one has expired.
+  bool expired(const Trial& run, std::chrono::system_clock::time_point now) const;
+
+ private:
+  std::optional<std::string> file_;
+  std::chrono::seconds grace_{60};
+};
+
+}  // namespace cupel::runner_detail

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "go_on.h"
+
+namespace cupel {
+
+/// What came of one POST. The message never shows the URL.
+struct WebhookAnswer {
+  enum class How {
+    Answered,  ///< With `status`.
+    Failed,    ///< Nobody answered, or not in time.
+    Unusable,  ///< The URL is of no use.
+    Stopped,   ///< Because go_on said so.
+  };
+  How how = How::Failed;
+  long status = 0;
+  std::string message = {};
+};
+
+/// Posts JSON to http and https URLs, by libcurl, of one thread. Certificates are verified,
+/// redirects are not followed, proxies are those of the environment.
+class Webhook {
+ public:
+  Webhook();
+  ~Webhook();
+  Webhook(const Webhook&) = delete;
+  Webhook& operator=(const Webhook&) = delete;
+
+  struct Request {
+    std::string url;
+    std::string body;      ///< JSON.
+    std::string incident;  ///< Safe in a header; lets the receiver know what it has seen.
+    std::chrono::milliseconds timeout;
+  };
+  WebhookAnswer post(const Request& request, const GoOn& go_on);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupel

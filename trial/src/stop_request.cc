@@ -1,0 +1,12 @@
+#include "cupel/trial/stop_request.h"
+
+#include "cupel/format/layout.h"
+#include "cupel/store/open_store.h"
+
+namespace cupel {
+
+void request_stop(std::string_view location, const StopRequest& request) {
+  open_store(location)->put(kStopFile, encode_stop_file(request));
+}
+
+}  // namespace cupel
