@@ -59,6 +59,8 @@ constexpr std::size_t kHalf = kMostStepsAhead / 2;
 constexpr std::chrono::milliseconds kLongestBatch{1};
 // When a rule that waits for another run is asked again.
 constexpr std::chrono::milliseconds kAskAgain{250};
+// What rules that go side by side share.
+constexpr std::uint64_t kSharedBytes = std::uint64_t{128} << 20U;
 // How long actions are waited for at the end.
 constexpr std::chrono::minutes kActionsEnd{10};
 
@@ -399,6 +401,7 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .notes = options.explain};
   if (!options.out.empty()) journal.emplace(options.out);
   prepare_actions();
+  if (entries.size() > 1) trial->keep_values(kSharedBytes);
   if (journal) {
     if (const auto& found = journal->found()) {
       take_over(*found);

@@ -40,7 +40,10 @@ std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
   }
 }
 
-std::optional<TensorValue> TensorCopy::value() { return value_at(record_.step()); }
+std::optional<TensorValue> TensorCopy::value() {
+  if (auto value = record_.value()) return value;
+  return value_at(record_.step());  // says why there is none
+}
 
 std::optional<TensorValue> TensorCopy::value_at(std::int64_t step) {
   try {

@@ -18,13 +18,20 @@ using trial_detail::RowForm;
 namespace {
 
 /// The raw value of a row; throws TensorUnavailableForStep when there is none.
-TensorValue require_value(const Store& store, const Reading& reading, const Reading::Row& row,
+TensorValue require_value(TrialIndex& index, const Reading& reading, const Reading::Row& row,
                           const std::string& name, std::int64_t step, Mode mode) {
   const bool has_reductions = row.block().has_reductions(row.row);
   if (!row.block().has_value(row.row))
     throw TensorUnavailableForStep(name, step, mode, has_reductions, "its value was not saved");
-  if (auto value = trial_detail::read_value(store, *reading.snapshot().data, *row.rows, row.row))
+  const trial_detail::ValueCache::Key key{&row.block(), row.row};
+  const bool may_be_kept = index.values().is_on() && row.block().is_stored(row.row);
+  if (may_be_kept)
+    if (auto kept = index.values().value(key)) return *std::move(kept);
+  if (auto value =
+          trial_detail::read_value(index.store(), *reading.snapshot().data, *row.rows, row.row)) {
+    if (may_be_kept) index.values().put(key, *value);
     return *std::move(value);
+  }
   throw TensorUnavailableForStep(name, step, mode, has_reductions,
                                  "the events file is missing: " + row.rows->files->events_key);
 }
@@ -61,7 +68,7 @@ std::vector<std::string> Tensor::workers(std::int64_t step, Mode mode) const {
 TensorValue Tensor::value(std::int64_t step, Mode mode, std::string_view worker) const {
   const Reading reading = trial_->view_->read();
   const Reading::Row row = reading.require_row(id_, step, mode, worker);
-  return require_value(trial_->view_->index->store(), reading, row, name_, step, mode);
+  return require_value(*trial_->view_->index, reading, row, name_, step, mode);
 }
 
 std::map<std::int64_t, TensorValue> Tensor::values(Mode mode, std::string_view worker) const {
@@ -92,7 +99,7 @@ double Tensor::reduction_value(std::int64_t step, std::string_view reduction,
         name_, step, query.mode, row.block().has_reductions(row.row),
         "neither its value was saved nor its " + std::string(to_string(wanted)));
   const TensorValue value =
-      require_value(trial_->view_->index->store(), reading, row, name_, step, query.mode);
+      require_value(*trial_->view_->index, reading, row, name_, step, query.mode);
   if (value.dtype() == DType::Utf8)
     throw TensorUnavailableForStep(name_, step, query.mode, false, "text has no reductions");
   ReductionSet set;

@@ -260,6 +260,8 @@ std::shared_ptr<const Snapshot> Trial::snapshot() const {
   return view_->pinned ? view_->pinned : view_->index->newest();
 }
 
+void Trial::keep_values(std::uint64_t bytes) const { view_->index->values().keep(bytes); }
+
 std::optional<std::int64_t> Trial::rewound_to(const Snapshot& since) const {
   return rewound_to(since.rewinds.size());
 }

@@ -17,6 +17,7 @@
 #include "index_follower.h"
 #include "run_collections.h"
 #include "snapshot.h"
+#include "value_cache.h"
 
 namespace cupel {
 
@@ -28,6 +29,7 @@ class TrialIndex {
   TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options);
 
   const Store& store() const noexcept { return *store_; }
+  trial_detail::ValueCache& values() noexcept { return values_; }
 
   std::shared_ptr<const Snapshot> newest() const;
 
@@ -58,6 +60,7 @@ class TrialIndex {
 
   const std::shared_ptr<const Store> store_;
   const std::shared_ptr<trial_detail::IndexData> data_;
+  trial_detail::ValueCache values_;
   const std::chrono::milliseconds end_delay_;
   const std::optional<std::int64_t> wait_window_;
 

@@ -15,8 +15,11 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 19U;
 
 }  // namespace
 
-std::optional<TensorValue> ValuesAhead::take(std::size_t nth, Reduction unless_saved) {
+std::optional<TensorValue> ValuesAhead::take(std::size_t nth,
+                                             std::optional<Reduction> unless_saved) {
   const StepRows& rows = *parts_[rows_[nth].part].rows;
+  if (cache_.is_on() && rows.block->is_stored(row_of(nth)))
+    if (auto kept = cache_.value(key_of(nth))) return kept;
   while (next_ < read_.size() && read_[next_] < nth) values_[next_++].reset();
   if (next_ == read_.size() && !one_by_one_ && rows.block->is_stored(row_of(nth))) {
     try {
@@ -30,7 +33,7 @@ std::optional<TensorValue> ValuesAhead::take(std::size_t nth, Reduction unless_s
   return std::exchange(values_[next_++], std::nullopt);
 }
 
-void ValuesAhead::read_from(std::size_t nth, Reduction unless_saved) {
+void ValuesAhead::read_from(std::size_t nth, std::optional<Reduction> unless_saved) {
   read_.clear();
   values_.clear();
   next_ = 0;
@@ -42,7 +45,8 @@ void ValuesAhead::read_from(std::size_t nth, Reduction unless_saved) {
     const StepRows& rows = *parts_[rows_[i].part].rows;
     const std::size_t row = row_of(i);
     if (rows.files != files || !rows.block->is_stored(row)) continue;
-    if (i > nth && rows.block->reduction(row, unless_saved)) continue;
+    if (i > nth && unless_saved && rows.block->reduction(row, *unless_saved)) continue;
+    if (i > nth && cache_.has_value(key_of(i))) continue;
     bytes += rows.block->length(row);
     if (i > nth && bytes > kMostBytes) break;
     chosen.push_back(i);
@@ -50,6 +54,9 @@ void ValuesAhead::read_from(std::size_t nth, Reduction unless_saved) {
   }
   values_ = read_values(store_, data_, places);
   read_ = std::move(chosen);
+  if (!cache_.is_on()) return;
+  for (std::size_t i = 0; i < read_.size(); ++i)
+    if (values_[i]) cache_.put(key_of(read_[i]), *values_[i]);
 }
 
 }  // namespace cupel::trial_detail

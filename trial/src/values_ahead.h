@@ -11,6 +11,8 @@
 #include "index_data.h"
 #include "row_plan.h"
 #include "step_merge.h"
+#include "trial_index.h"
+#include "value_cache.h"
 
 namespace cupel::trial_detail {
 
@@ -19,21 +21,25 @@ namespace cupel::trial_detail {
 class ValuesAhead {
  public:
   /// Borrows all of it.
-  ValuesAhead(const Store& store, const IndexData& data, std::span<const StepPart> parts,
+  ValuesAhead(TrialIndex& index, const IndexData& data, std::span<const StepPart> parts,
               std::span<const RowPlan::Row> rows)
-      : store_(store), data_(data), parts_(parts), rows_(rows) {}
+      : store_(index.store()), cache_(index.values()), data_(data), parts_(parts), rows_(rows) {}
 
   /// The value of the plan's nth row, as read_value() has it. Of those that follow, the ones for
-  /// which the index does not have the reduction are read with it.
-  std::optional<TensorValue> take(std::size_t nth, Reduction unless_saved);
+  /// which the index does not have the reduction, if one is given, are read with it.
+  std::optional<TensorValue> take(std::size_t nth, std::optional<Reduction> unless_saved);
 
  private:
-  void read_from(std::size_t nth, Reduction unless_saved);
+  void read_from(std::size_t nth, std::optional<Reduction> unless_saved);
+  ValueCache::Key key_of(std::size_t nth) const noexcept {
+    return {parts_[rows_[nth].part].rows->block, row_of(nth)};
+  }
   std::size_t row_of(std::size_t nth) const noexcept {
     return std::size_t{parts_[rows_[nth].part].rows->first_row} + rows_[nth].position;
   }
 
   const Store& store_;
+  ValueCache& cache_;
   const IndexData& data_;
   const std::span<const StepPart> parts_;
   const std::span<const RowPlan::Row> rows_;

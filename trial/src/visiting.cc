@@ -16,6 +16,7 @@ using trial_detail::RowForm;
 using trial_detail::RowPlan;
 using trial_detail::StepMerge;
 using trial_detail::StepPart;
+using trial_detail::ValueCache;
 using trial_detail::ValuesAhead;
 
 struct RecordView::Place {
@@ -24,6 +25,7 @@ struct RecordView::Place {
   std::uint32_t id = 0;
   std::size_t nth = 0;  // of the plan's rows
   ValuesAhead* values = nullptr;
+  trial_detail::ValueCache* cache = nullptr;
 
   const RowForm& form() const noexcept {
     return reading.snapshot().data->forms[row.block().form(row.row)];
@@ -51,11 +53,22 @@ ReductionValues RecordView::reductions() const noexcept {
 }
 std::optional<double> RecordView::computed(Reduction reduction) const {
   if (!has_value() || dtype() == DType::Utf8) return std::nullopt;
-  const std::optional<TensorValue> value = place_.values->take(place_.nth, reduction);
-  if (!value) return std::nullopt;
   ReductionSet set;
   set.add(reduction);
-  return compute_reductions(value->view(), set).get(reduction);
+  const bool by_statistics = place_.cache->is_on() && beyond_one_pass(set).empty();
+  const ValueCache::Key key{&place_.row.block(), place_.row.row};
+  if (by_statistics)
+    if (const auto known = place_.cache->statistics(key)) return known->get(reduction);
+  const std::optional<TensorValue> value = place_.values->take(place_.nth, reduction);
+  if (!value) return std::nullopt;
+  if (!by_statistics) return compute_reductions(value->view(), set).get(reduction);
+  const Statistics statistics = compute_statistics(value->view());
+  place_.cache->put(key, statistics);
+  return statistics.get(reduction);
+}
+std::optional<TensorValue> RecordView::value() const {
+  if (!has_value()) return std::nullopt;
+  return place_.values->take(place_.nth, std::nullopt);
 }
 TensorRecord RecordView::record() const { return place_.reading.record(place_.row); }
 
@@ -85,8 +98,9 @@ std::size_t Trial::visit_parts(const Reading& reading, std::int64_t begin, std::
   StepMerge merge(reading, begin, last);
   for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) {
     const std::shared_ptr<const RowPlan> plan = selection.state_->plan(parts);
-    ValuesAhead values(view_->index->store(), *reading.snapshot().data, parts, plan->rows);
+    ValuesAhead values(*view_->index, *reading.snapshot().data, parts, plan->rows);
     place.values = &values;
+    place.cache = &view_->index->values();
     for (place.nth = 0; place.nth < plan->rows.size(); ++place.nth) {
       const RowPlan::Row& row = plan->rows[place.nth];
       const StepPart& part = parts[row.part];

@@ -13,6 +13,7 @@
 #include "cupel/core/reduction.h"
 #include "cupel/core/value_counts.h"
 #include "cupel/trial/tensor.h"
+#include "cupel/trial/tensor_value.h"
 
 namespace cupel {
 
@@ -67,6 +68,9 @@ class RecordView {
   /// Values of records that follow are read together with it, for whoever asks for one mostly asks
   /// for all.
   std::optional<double> computed(Reduction reduction) const;
+  /// The raw value, with those of records that follow read likewise; nothing where it was not saved
+  /// or its file is missing. Throws FormatError if it is damaged.
+  std::optional<TensorValue> value() const;
   /// The same as a value of its own.
   TensorRecord record() const;
 

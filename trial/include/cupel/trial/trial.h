@@ -211,6 +211,11 @@ class Trial {
   std::vector<Note> notes(const StepRange& steps = {}) const;
   TrialTotals totals() const;
 
+  /// From now on up to so many bytes of values that were read are kept for whoever asks next,
+  /// through any view of the run, and about an eighth of that for what was computed of them. For
+  /// several readers that go through the same steps side by side. 0, as in the beginning: none.
+  void keep_values(std::uint64_t bytes) const;
+
   /// The newest snapshot, or the pinned one; does not look for newer steps.
   std::shared_ptr<const Snapshot> snapshot() const;
   /// The least global step from which on `since` shows what a later attempt of a worker has taken
