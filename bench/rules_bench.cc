@@ -40,7 +40,7 @@ Rules ten_rules() {
       {"UnchangedTensor", all({})},
       {"VanishingGradient", {}},
       {"WeightUpdateRatio",
-       all({{"num_steps", "1"}, {"small_threshold", "0"}, {"large_threshold", "1e9"}})}};
+       {{"num_steps", "1"}, {"small_threshold", "0"}, {"large_threshold", "1e9"}}}};
 }
 
 /// A hook's run with 50 tensors a step; `reductions` are saved beside the values, or nothing is.
@@ -60,6 +60,7 @@ class TensorsRun {
                                   .norms = {"l2"},
                                   .save_raw_tensor = true};
     Hook hook(options);
+    hook.get_collection("weights").include("tanh");
     hook.set_mode(Mode::Train);
     std::vector<float> value(kElements);
     std::uint32_t random = 1;
@@ -71,7 +72,7 @@ class TensorsRun {
           random = random * 1664525U + 1013904223U;
           x = 1.0F + scale + static_cast<float>(random >> 8U) * 0x1p-24F;
         }
-        hook.save_tensor("gradient/layer_" + std::to_string(tensor),
+        hook.save_tensor("gradient/tanh_" + std::to_string(tensor),
                          TensorView(std::span<const float>(value)));
       }
     }

@@ -79,13 +79,24 @@ struct WatchOptions {
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
   std::optional<std::int64_t> wait_window;  // steps
+  std::string config;                       // a file of DebugRuleConfigurations
   std::string out;                          // a file to keep the lines in
   std::vector<std::string> actions;
   bool dry_run = false;
-  int jobs = 0;                             // 0: as the machine has processors, up to 4
+  int jobs = 0;  // 0: as the machine has processors, up to 4
   bool json = false;
 };
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);
+
+struct CheckOptions {
+  std::string target;  // a run, or the file of a hook's configuration; empty: none, with emit
+  std::vector<std::string> rules;  // SPECs
+  std::string config;              // a file of DebugRuleConfigurations
+  std::string profile = "generic";
+  bool emit_hook_config = false;
+  bool json = false;
+};
+int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err);
 
 struct RulesOptions {
   std::string name;  // empty: all

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/builtin_rules.h"
 
 namespace cupel {
 namespace {
@@ -57,22 +56,6 @@ RuleSpec parse_rule_spec(std::string_view text) {
   if (spec.rule.ends_with(".lua") || spec.rule.find(".lua:") != std::string::npos)
     fail("rules in Lua are not in this version; cupel rules lists those that are");
   return spec;
-}
-
-std::vector<RuleSpec> parse_rule_specs(const std::vector<std::string>& texts) {
-  std::vector<RuleSpec> specs;
-  std::string mistakes;
-  for (const std::string& text : texts) {
-    try {
-      RuleSpec spec = parse_rule_spec(text);
-      require_builtin_rule(spec.rule).check(spec.parameters);
-      specs.push_back(std::move(spec));
-    } catch (const UsageError& error) {
-      mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
-    }
-  }
-  if (!mistakes.empty()) throw UsageError(mistakes);
-  return specs;
 }
 
 }  // namespace cupel

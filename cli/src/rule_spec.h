@@ -19,8 +19,4 @@ struct RuleSpec {
 /// UsageError.
 RuleSpec parse_rule_spec(std::string_view text);
 
-/// Reads several and checks names and parameters, without a run; throws UsageError with every
-/// mistake in all of them, one a line.
-std::vector<RuleSpec> parse_rule_specs(const std::vector<std::string>& texts);
-
 }  // namespace cupel

@@ -55,7 +55,8 @@ class CommandLine {
         "  cupel watch runs/mnist --rule VanishingGradient --rule ExplodingTensor\n"
         "  cupel info runs/mnist\n"
         "  cupel COMMAND --help                          options and examples of a command\n\n"
-        "exit codes: 0 fine, 1 a rule's condition was met or runs differ, 2 an error");
+        "exit codes: 0 fine, 1 a rule's condition was met or cannot be, or runs differ,\n          "
+        "  2 an error");
     add_demo();
     add_info();
     add_steps();
@@ -63,6 +64,7 @@ class CommandLine {
     add_show();
     add_diff();
     add_watch();
+    add_check();
     add_rules();
     add_verify();
     add_copy();
@@ -214,6 +216,7 @@ class CommandLine {
                     "NAME[,param=value…]; may be given many times (see cupel rules)")
         ->type_name("SPEC")
         ->allow_extra_args(false);
+    app->add_option("--config", watch_.config, "a file of DebugRuleConfigurations");
     app->add_flag("--no-wait", watch_.no_wait, "judge what is there now; without a run: error");
     app->add_flag("--first", watch_.first, "a rule ends at its first firing");
     app->add_flag("--explain", watch_.explain,
@@ -243,6 +246,30 @@ class CommandLine {
     app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
         ->transform(whole_number(1, 1000));
     add_json(app, watch_.json, "JSON lines");
+  }
+
+  void add_check() {
+    CLI::App* app = add_command(
+        "check", "Whether what is saved, or will be, is what rules need",
+        "  cupel check hook.json --rule VanishingGradient --rule WeightUpdateRatio,num_steps=50\n"
+        "  cupel check runs/mnist --rule VanishingGradient\n"
+        "  cupel check hook.json --config rules.json --emit-hook-config > merged.json",
+        [this] { return run_check(check_, out_, err_); });
+    app->add_option("TRIAL|HOOK.json", check_.target,
+                    "a run: its directory; or the file of a hook's configuration");
+    app->add_option("--rule", check_.rules,
+                    "NAME[,param=value…]; may be given many times (see cupel rules)")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    app->add_option("--config", check_.config, "a file of DebugRuleConfigurations")
+        ->type_name("FILE");
+    app->add_option("--profile", check_.profile,
+                    "whose tensor names the built-in collections of the hook know: generic, "
+                    "pytorch, mxnet, tensorflow or xgboost")
+        ->capture_default_str();
+    app->add_flag("--emit-hook-config", check_.emit_hook_config,
+                  "print HOOK.json, or an empty one, with the collections that the rules need");
+    add_json(app, check_.json, "a JSON array of the gaps");
   }
 
   void add_rules() {
@@ -317,7 +344,8 @@ class CommandLine {
       err_ << "unknown option " << printable(given) << did_you_mean(given, option_names(app));
     } else if (!rest.empty()) {
       err_ << "unexpected argument \"" << printable(rest.front()) << '"';
-      if (app.get_name() == "watch") err_ << "; each rule takes a --rule of its own";
+      if (app.get_name() == "watch" || app.get_name() == "check")
+        err_ << "; each rule takes a --rule of its own";
     } else {
       err_ << error.what();
     }
@@ -367,6 +395,7 @@ class CommandLine {
   ShowOptions show_;
   DiffOptions diff_;
   WatchOptions watch_;
+  CheckOptions check_;
   RulesOptions rules_;
   VerifyCommandOptions verify_;
   CopyCommandOptions copy_;

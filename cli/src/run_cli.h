@@ -8,7 +8,7 @@ namespace cupel {
 
 // What a command ends with; 2 wins over 1.
 inline constexpr int kExitFine = 0;
-inline constexpr int kExitFound = 1;  // a rule's condition was met, or runs differ
+inline constexpr int kExitFound = 1;  // a rule's condition was met or cannot be, or runs differ
 inline constexpr int kExitError = 2;
 
 /// Runs one command of `cupel`: results go to `out`, everything else to `err`. Returns the exit

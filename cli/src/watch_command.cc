@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "chosen_rules.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_runner.h"
 #include "note_words.h"
 #include "open_trial.h"
-#include "rule_spec.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
 #include "table.h"
@@ -52,6 +52,17 @@ std::vector<Action> parse_actions(const std::vector<std::string>& texts) {
   }
   if (!mistakes.empty()) throw UsageError(mistakes);
   return actions;
+}
+
+RuleOptions runner_options(const ChosenRule& rule) {
+  RuleOptions options{.name = rule.name,
+                      .start_step = rule.runner.start_step,
+                      .end_step = rule.runner.end_step,
+                      .stop_at_first = rule.runner.stop_on_first_fire,
+                      .actions = rule.actions};
+  // To let the firing out ends the rule, too.
+  if (rule.runner.raise_eval_cond.value_or(false)) options.stop_at_first = true;
+  return options;
 }
 
 // Waits for the run; null when a stop was requested.
@@ -149,9 +160,7 @@ class LinePrinter {
 }  // namespace
 
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
-  if (options.rules.empty())
-    throw UsageError("no rule given: add --rule NAME (cupel rules lists them)");
-  const std::vector<RuleSpec> specs = parse_rule_specs(options.rules);
+  const std::vector<ChosenRule> rules = choose_rules(options.rules, options.config);
   const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
@@ -180,7 +189,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .out = options.out,
                      .actions = actions,
                      .dry_run = options.dry_run});
-  for (const RuleSpec& spec : specs) runner.add(spec.rule, spec.parameters);
+  for (const ChosenRule& rule : rules)
+    runner.add(rule.rule->name, rule.parameters, runner_options(rule));
 
   LinePrinter printer(out, options.json);
   const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });

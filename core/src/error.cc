@@ -96,7 +96,7 @@ RuleEvaluationConditionMet::RuleEvaluationConditionMet(std::string rule_name,
 
 InsufficientInformationForRuleInvocation::InsufficientInformationForRuleInvocation(
     std::string rule_name, std::string_view what_is_missing)
-    : Error(detailed("The rule lacks what it needs: rule " + rule_name, what_is_missing)),
+    : UsageError(detailed("The rule lacks what it needs: rule " + rule_name, what_is_missing)),
       rule(std::move(rule_name)) {}
 
 }  // namespace cupel

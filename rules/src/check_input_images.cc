@@ -91,9 +91,16 @@ class CheckInputImages final : public Detector {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = {.patterns = options.patterns, .parameters = {"regex"}},
-              .suffices = {TensorSource::value()},
-              .spares = {TensorSource::of({kMean})}}}};
+    TensorNeed need{.tensors = {.patterns = options.patterns,
+                                .parameters = {"regex"},
+                                .saved_as = "input_image"},
+                    .suffices = {TensorSource::value()}};
+    for (TensorSource source : sources_of(kMean)) {
+      if (source.kind != TensorSource::Kind::Reductions) continue;
+      source.shape = true;
+      need.suffices.push_back(source);
+    }
+    return {{std::move(need)}};
   }
 
   CheckInputImages(Trial& base, const Options& options)

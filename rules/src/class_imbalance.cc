@@ -81,8 +81,15 @@ class ClassImbalance final : public Detector {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = {.patterns = options.labels}, .suffices = {TensorSource::value()}},
-             {.tensors = {.patterns = options.predictions}, .suffices = {TensorSource::value()}}}};
+    return {{{.tensors = {.patterns = options.labels,
+                          .parameters = {"labels_regex"},
+                          .saved_as = "labels_and_predictions"},
+              .suffices = {TensorSource::value()}},
+             {.tensors = {.patterns = options.predictions,
+                          .parameters = {"predictions_regex"},
+                          .saved_as = "labels_and_predictions"},
+              .suffices = {TensorSource::value()},
+              .optional = true}}};
   }
 
   ClassImbalance(Trial& base, const Options& options)

@@ -40,8 +40,12 @@ struct Place {
   std::string tensor;
   std::string collection;
 
-  NeededTensors needed() const {
-    return {.collections = {collection}, .patterns = exactly(tensor)};
+  NeededTensors needed(std::string chosen_by) const {
+    return {.collections = {collection},
+            .patterns = exactly(tensor),
+            .parameters = {chosen_by},
+            .any_suffices = true,
+            .saved_as = collection};
   }
 };
 
@@ -112,8 +116,10 @@ class Confusion final : public Detector {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.labels.needed(), .suffices = {TensorSource::value()}},
-             {.tensors = options.predictions.needed(), .suffices = {TensorSource::value()}}}};
+    return {{{.tensors = options.labels.needed("labels_collection"),
+              .suffices = {TensorSource::value()}},
+             {.tensors = options.predictions.needed("predictions_collection"),
+              .suffices = {TensorSource::value()}}}};
   }
 
   Confusion(Trial& base, const Options& options)

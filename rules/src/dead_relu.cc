@@ -44,7 +44,9 @@ class DeadRelu final : public TensorRule {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = {.patterns = options.patterns, .parameters = {"tensor_regex"}},
+    return {{{.tensors = {.patterns = options.patterns,
+                          .parameters = {"tensor_regex"},
+                          .saved_as = "relu_output"},
               .suffices = {TensorSource::value()},
               .spares = {TensorSource::of({kMin}), TensorSource::of({kMax})}}}};
   }

@@ -55,7 +55,9 @@ class FeatureImportanceOverweight final : public Detector {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = {.patterns = options.patterns, .parameters = {"tensor_regex"}},
+    return {{{.tensors = {.patterns = options.patterns,
+                          .parameters = {"tensor_regex"},
+                          .saved_as = "feature_importance"},
               .suffices = sources_of(kMean)}}};
   }
 

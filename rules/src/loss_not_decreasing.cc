@@ -83,10 +83,13 @@ class LossNotDecreasing final : public LossRule {
         collections.emplace_back("losses");
     } else if (options.tensors.collections.empty() && options.tensors.patterns.texts().empty() &&
                reader.mistakes() == mistakes) {
-      reader.fail(
+      reader.lacks(
           "which losses to look at is not given; collection_names or tensor_regex says it, or "
           "use_losses_collection=True");
     }
+    if (options.tensors.collections == std::vector<std::string>{"losses"} &&
+        options.tensors.patterns.empty())
+      options.tensors.parameters = {"use_losses_collection"};
     options.num_steps = reader.integer("num_steps", 1);
     options.least_decrease = reader.number("diff_percent", kPercent);
     options.most_increase = reader.number("increase_threshold_percent", kPercent);
@@ -99,8 +102,9 @@ class LossNotDecreasing final : public LossRule {
     return {{{.tensors = options.tensors,
               .suffices = sources_of({ReductionOp::Mean, false}),
               .modes = options.modes,
+              .modes_by_tensor = true,
               .steps = {2, ""},
-              .at_least_every = NeededNumber{options.num_steps, "num_steps"}}}};
+              .at_least_apart = NeededNumber{options.num_steps, "num_steps"}}}};
   }
 
   LossNotDecreasing(Trial& base, const Options& options)

@@ -84,7 +84,9 @@ class NLPSequenceRatio final : public Detector {
   }
 
   static RuleNeeds needs(const Options& options) {
-    TensorNeed need{.tensors = {.patterns = options.patterns, .parameters = {"tensor_regex"}},
+    TensorNeed need{.tensors = {.patterns = options.patterns,
+                                .parameters = {"tensor_regex"},
+                                .saved_as = "input_sequence"},
                     .suffices = {},
                     .spares = {TensorSource::of({kMin}), TensorSource::of({kMax})}};
     if (std::all_of(options.tokens.begin(), options.tokens.end(),

@@ -7,8 +7,10 @@ namespace cupel {
 std::string read_other_trial(ParameterReader& reader) {
   const std::vector<std::string> paths = reader.list("other_trials");
   if (paths.size() == 1 && !paths.front().empty()) return paths.front();
-  reader.fail(paths.empty() ? "other_trials is required: the path of the run to compare with"
-                            : "other_trials takes one path, got " + std::to_string(paths.size()));
+  if (paths.empty())
+    reader.lacks("other_trials is not given: the path of the run to compare with");
+  else
+    reader.fail("other_trials takes one path, got " + std::to_string(paths.size()));
   return {};
 }
 

@@ -80,7 +80,12 @@ class Overfit final : public LossRule {
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.losses, .suffices = sources_of({ReductionOp::Mean, false})}}};
+    return {{{.tensors = options.losses,
+              .suffices = sources_of({ReductionOp::Mean, false}),
+              .each_of = {Mode::Train, Mode::Eval},
+              .or_pairs_of_names = true,
+              .times = {.of_mode = {{Mode::Train, {.save_interval = 100}},
+                                    {Mode::Eval, {.save_interval = 10}}}}}}};
   }
 
   Overfit(Trial& base, const Options& options)

@@ -62,13 +62,12 @@ class Overtraining final : public LossRule {
   }
 
   static RuleNeeds needs(const Options& options) {
-    const bool train_first = options.patience_train <= options.patience_validation;
-    const NeededNumber patience =
-        train_first ? NeededNumber{options.patience_train, "patience_train"}
-                    : NeededNumber{options.patience_validation, "patience_validation"};
+    // The first loss is the lowest so far.
     return {{{.tensors = options.losses,
               .suffices = sources_of({ReductionOp::Mean, false}),
-              .steps = patience}}};
+              .steps = one_more(options.patience_train, "patience_train"),
+              .steps_of_mode = {
+                  {Mode::Eval, one_more(options.patience_validation, "patience_validation")}}}}};
   }
 
   Overtraining(Trial& base, const Options& options)

@@ -193,6 +193,11 @@ void ParameterReader::fail(std::string message) {
   mistakes_.push_back(rule_ + ": " + std::move(message));
 }
 
+void ParameterReader::lacks(std::string what) {
+  lacking_ = what;
+  fail(std::move(what));
+}
+
 void ParameterReader::finish() {
   std::vector<std::string> known_names;
   for (const ParameterInfo& info : known_) known_names.emplace_back(info.name);
@@ -212,6 +217,8 @@ void ParameterReader::finish() {
     fail(std::move(message));
   }
   if (mistakes_.empty()) return;
+  if (mistakes_.size() == 1 && !lacking_.empty())
+    throw InsufficientInformationForRuleInvocation(rule_, lacking_);
   std::string text;
   for (const std::string& mistake : mistakes_) text += (text.empty() ? "" : "\n") + mistake;
   throw UsageError(text);

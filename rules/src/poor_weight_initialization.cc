@@ -127,16 +127,27 @@ class PoorWeightInitialization final : public Detector {
 
   static RuleNeeds needs(const Options& options) {
     const std::vector<Mode> modes = {Mode::Train, Mode::Global};
-    return {{{.tensors = {.patterns = options.activations},
-              .suffices = sources_of(kVariance),
-              .modes = modes},
-             {.tensors = {.collections = {"gradients"}},
-              .suffices = {TensorSource::value()},
-              .modes = modes},
-             {.tensors = {.collections = {"losses"}},
-              .suffices = sources_of(kMean),
-              .modes = modes,
-              .steps = {options.patience, "patience"}}}};
+    // An interval of 1 up to there; only the first steps are judged.
+    constexpr double kFew = 1e6;
+    const SaveTimes first_steps = {
+        .every_mode = {.save_interval = 1,
+                       .end_step = static_cast<std::int64_t>(std::min(options.steps, kFew))}};
+    return {.tensors = {{.tensors = {.patterns = options.activations,
+                                     .parameters = {"activation_inputs_regex"},
+                                     .saved_as = "relu_input"},
+                         .suffices = sources_of(kVariance),
+                         .modes = modes,
+                         .times = first_steps},
+                        {.tensors = {.collections = {"gradients"}},
+                         .suffices = {TensorSource::value()},
+                         .modes = modes,
+                         .times = first_steps},
+                        {.tensors = {.collections = {"losses"}},
+                         .suffices = sources_of(kMean),
+                         .modes = modes,
+                         .steps = one_more(options.patience, "patience"),
+                         .times = first_steps}},
+            .any_suffices = true};
   }
 
   PoorWeightInitialization(Trial& base, const Options& options)

@@ -17,11 +17,13 @@ Reduction spoken(Reduction reduction) {
 std::string text_of(const TensorSource& source, std::string_view value) {
   if (source.kind == TensorSource::Kind::Counts) return "counts";
   if (source.kind == TensorSource::Kind::Value) return std::string(value);
+  if (source.kind == TensorSource::Kind::Any)
+    return source.least == 1 ? "any reduction" : std::to_string(source.least) + " reductions";
   std::string text;
   source.reductions.for_each([&](Reduction reduction) {
     text += (text.empty() ? "" : " and ") + std::string(to_string(spoken(reduction)));
   });
-  return text;
+  return source.shape ? text + " and shape" : text;
 }
 
 // Each once, in order.
@@ -45,8 +47,12 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return text;
 }
 
-std::string modes_text(const std::vector<Mode>& modes) {
+std::string modes_text(const TensorNeed& need) {
   std::string text;
+  for (const Mode mode : need.each_of)
+    text += (text.empty() ? ", of steps of " : " and of ") + std::string(to_string(mode));
+  if (!text.empty()) return need.or_pairs_of_names ? text + ", or in pairs by name" : text;
+  const std::vector<Mode>& modes = need.modes;
   for (const Mode mode : modes) {
     if (!text.empty()) text += ", else ";
     text += mode == Mode::Global ? "all" : std::string(to_string(mode));
@@ -60,6 +66,49 @@ TensorSource TensorSource::of(std::initializer_list<Reduction> together) {
   TensorSource source{Kind::Reductions, {}};
   for (const Reduction reduction : together) source.reductions.add(reduction);
   return source;
+}
+
+TensorSource TensorSource::with_shape(Reduction reduction) {
+  TensorSource source = of({reduction});
+  source.shape = true;
+  return source;
+}
+
+bool TensorSource::is_in(const SavedParts& saved) const noexcept {
+  if (shape && !saved.shape) return false;
+  switch (kind) {
+    case Kind::Counts:
+      return saved.counts;
+    case Kind::Reductions: {
+      ReductionSet both = saved.reductions;
+      both |= reductions;
+      return both == saved.reductions;
+    }
+    case Kind::Any:
+      return saved.reductions.size() >= least;
+    case Kind::Value:
+      break;
+  }
+  return saved.raw;
+}
+
+const NeededNumber& TensorNeed::steps_in(Mode mode) const {
+  const auto found = steps_of_mode.find(mode);
+  return found == steps_of_mode.end() ? steps : found->second;
+}
+
+std::vector<NeededTensors> NeededTensors::parts() const {
+  if (any_suffices || collections.size() + patterns.patterns().size() < 2) return {*this};
+  std::vector<NeededTensors> result;
+  const auto add = [&](std::vector<std::string> its_collections, PatternList its_patterns) {
+    NeededTensors part = *this;
+    part.collections = std::move(its_collections);
+    part.patterns = std::move(its_patterns);
+    result.push_back(std::move(part));
+  };
+  for (const std::string& collection : collections) add({collection}, {});
+  for (const std::string& pattern : patterns.texts()) add({}, pattern);
+  return result;
 }
 
 std::string NeededTensors::description() const {
@@ -81,13 +130,17 @@ std::string describe(const RuleNeeds& needs) {
   if (needs.tensors.empty()) return "no tensor";
   std::string text;
   for (const TensorNeed& need : needs.tensors) {
-    if (!text.empty()) text += "; ";
-    text += need.tensors.description() + modes_text(need.modes) + ": " +
-            joined(texts_of(need.suffices, "raw values"), ", else ");
+    if (!text.empty()) text += needs.any_suffices ? "; or " : "; ";
+    if (need.optional) text += "if there are any, ";
+    text += need.tensors.description() + modes_text(need) + ": " + sources_text(need.suffices);
     if (!need.spares.empty())
       text += ", often spared by " + joined(texts_of(need.spares, "raw values"), " or ");
   }
   return text;
+}
+
+std::string sources_text(const std::vector<TensorSource>& sources) {
+  return joined(texts_of(sources, "raw values"), ", else ");
 }
 
 std::string none_was_saved(const std::vector<TensorSource>& sources) {

@@ -59,7 +59,7 @@ class SimilarAcrossRuns final : public TensorRule {
     RuleNeeds needs;
     TensorNeed& need = needs.tensors.emplace_back();
     need.tensors = options.tensors;
-    need.suffices = {TensorSource::value(), TensorSource::of({kMean})};
+    need.suffices = {TensorSource::value(), TensorSource::any(1)};
     need.spares = {TensorSource::of({kMean, kAbsMean})};
     return needs;
   }

@@ -45,7 +45,7 @@ NeededTensors read_required_selection(ParameterReader& reader) {
   selection.all_if_none = false;
   if (selection.collections.empty() && selection.patterns.texts().empty() &&
       reader.mistakes() == mistakes)
-    reader.fail("which tensors to look at is not given; collection_names or tensor_regex says it");
+    reader.lacks("which tensors to look at is not given; collection_names or tensor_regex says it");
   return selection;
 }
 

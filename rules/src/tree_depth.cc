@@ -49,7 +49,7 @@ class TreeDepth final : public TensorRule {
   }
 
   static RuleNeeds needs(const Options& /*options*/) {
-    return {{{.tensors = {.patterns = "^trees/Node$"},
+    return {{{.tensors = {.patterns = "^trees/Node$", .saved_as = "trees"},
               .suffices = {TensorSource::value()},
               .spares = {TensorSource::of({kMax})}}}};
   }

@@ -65,8 +65,7 @@ class UnchangedTensor final : public HistoryRule {
 
   static RuleNeeds needs(const Options& options) {
     return {{{.tensors = options.tensors,
-              .suffices = {TensorSource::value()},
-              .spares = {TensorSource::of({kMean, kAbsMean})},
+              .suffices = {TensorSource::value(), TensorSource::any(2)},
               .steps = {options.num_steps, "num_steps"}}}};
   }
 

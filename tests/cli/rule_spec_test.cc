@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "chosen_rules.h"
 #include "cupel/core/error.h"
 
 namespace cupel {
@@ -15,7 +16,7 @@ using ::testing::Pair;
 
 std::string error_of(const std::vector<std::string>& texts) {
   try {
-    parse_rule_specs(texts);
+    choose_rules(texts, "");
   } catch (const UsageError& error) {
     return error.what();
   }

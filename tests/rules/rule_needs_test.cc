@@ -80,6 +80,60 @@ TEST(RuleNeeds, follow_the_mode_that_a_loss_is_judged_in) {
   EXPECT_THAT(need_of("VanishingGradient", {}).modes, IsEmpty());
 }
 
+TEST(RuleNeeds, say_that_any_one_of_several_inputs_is_enough) {
+  const RuleNeeds needs = require_builtin_rule("PoorWeightInitialization").needs({});
+  EXPECT_TRUE(needs.any_suffices);
+  EXPECT_THAT(needs.tensors, SizeIs(3));
+  EXPECT_FALSE(require_builtin_rule("Confusion").needs({}).any_suffices);
+}
+
+TEST(RuleNeeds, say_what_a_rule_can_do_without) {
+  const RuleNeeds needs = require_builtin_rule("ClassImbalance").needs({});
+  ASSERT_THAT(needs.tensors, SizeIs(2));
+  EXPECT_FALSE(needs.tensors[0].optional);
+  EXPECT_TRUE(needs.tensors[1].optional);
+}
+
+TEST(RuleNeeds, say_which_modes_are_compared) {
+  EXPECT_THAT(need_of("Overfit", {}).each_of, ElementsAre(Mode::Train, Mode::Eval));
+  EXPECT_THAT(need_of("Overtraining", {}).each_of, IsEmpty());
+}
+
+TEST(RuleNeeds, count_the_steps_of_each_mode_by_its_own_parameter) {
+  const TensorNeed need =
+      need_of("Overtraining", {{"patience_train", "3"}, {"patience_validation", "6"}});
+  EXPECT_EQ(need.steps_in(Mode::Train).value, 4);
+  EXPECT_EQ(need.steps_in(Mode::Eval).value, 7);
+  EXPECT_EQ(need.steps_in(Mode::Eval).parameter, "patience_validation");
+}
+
+TEST(RuleNeeds, say_how_far_apart_steps_have_to_be) {
+  const TensorNeed need = need_of("LossNotDecreasing", {{"num_steps", "7"}});
+  ASSERT_TRUE(need.at_least_apart);
+  EXPECT_EQ(need.at_least_apart->value, 7);
+  EXPECT_FALSE(need.at_least_every);
+}
+
+TEST(RuleNeeds, of_a_mean_may_be_met_together_with_the_shape_only) {
+  const TensorNeed need = need_of("CheckInputImages", {});
+  const auto is_met = [&](const SavedParts& saved) {
+    return std::any_of(need.suffices.begin(), need.suffices.end(),
+                       [&](const TensorSource& source) { return source.is_in(saved); });
+  };
+  const ReductionSet mean = TensorSource::of({{ReductionOp::Mean, false}}).reductions;
+  EXPECT_FALSE(is_met({.counts = true, .reductions = mean}));
+  EXPECT_TRUE(is_met({.shape = true, .reductions = mean}));
+  EXPECT_FALSE(is_met({.shape = true}));
+}
+
+TEST(TensorSource, of_two_reductions_is_any_that_has_two) {
+  const TensorSource two = TensorSource::any(2);
+  EXPECT_FALSE(two.is_in({.reductions = TensorSource::of({{ReductionOp::Min, false}}).reductions}));
+  EXPECT_TRUE(two.is_in(
+      {.reductions =
+           TensorSource::of({{ReductionOp::Min, false}, {ReductionOp::L2, false}}).reductions}));
+}
+
 TEST(RuleNeeds, of_bad_parameters_are_refused_as_the_rule_is) {
   EXPECT_THROW(require_builtin_rule("AllZero").needs({}), UsageError);
 }

@@ -279,6 +279,21 @@ TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
   }
 }
 
+TEST(BuiltinRules, that_lack_something_to_look_at_say_so_by_a_name_of_its_own) {
+  LossRun run({0});
+  Trial trial = run.open();
+  for (const char* rule : {"AllZero", "TensorVariance", "UnchangedTensor"}) {
+    const RuleParameters parameters = rule == std::string("TensorVariance")
+                                          ? RuleParameters{{"max_threshold", "1"}}
+                                          : RuleParameters{};
+    EXPECT_THROW(make_builtin_rule(rule, trial, parameters),
+                 InsufficientInformationForRuleInvocation)
+        << rule;
+  }
+  EXPECT_THROW(make_builtin_rule("LossNotDecreasing", trial, {{"use_losses_collection", "False"}}),
+               InsufficientInformationForRuleInvocation);
+}
+
 TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
   LossRun run({0});
   Trial trial = run.open();

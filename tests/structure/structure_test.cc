@@ -30,7 +30,7 @@ struct Room {
 
 const std::map<std::string, Room, std::less<>>& rooms() {
   static const std::map<std::string, Room, std::less<>> table = {
-      {"core", {{}, {"pcre2", "spdlog"}}},
+      {"core", {{}, {"nlohmann", "pcre2", "spdlog"}}},
       {"stats", {{"core"}, {"hwy"}}},
       {"format", {{"core"}, {"arrow", "nlohmann"}}},
       {"store", {{"core"}, {}}},

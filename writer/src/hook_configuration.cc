@@ -3,39 +3,31 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include "configuration_parameters.h"
-#include "configuration_reading.h"
-#include "configuration_text.h"
+#include "cupel/core/collection_configuration.h"
+#include "cupel/core/configuration_reading.h"
 #include "cupel/core/pattern.h"
 #include "save_plan.h"
 
 namespace cupel {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kDefaultDirectory = "/opt/ml/output/tensors";
 constexpr std::string_view kWrapper = "DebugHookConfig";
 constexpr std::string_view kLocalPath = "LocalPath";
 constexpr std::string_view kHookParameters = "HookParameters";
 constexpr std::string_view kCollections = "CollectionConfigurations";
-constexpr std::string_view kCollectionName = "CollectionName";
 constexpr std::string_view kCollectionParameters = "CollectionParameters";
-constexpr std::array<std::string_view, 2> kEntryKeys = {kCollectionName, kCollectionParameters};
-// Each has a SaveConfig of its own with lists of steps; nobody has a hundredth of it.
-constexpr std::size_t kMostCollections = 1000;
+constexpr const char* kPathVariable = "SMDEBUG_CONFIG_FILE_PATH";
+constexpr const char* kDefaultPath = "/opt/ml/input/config/debughookconfig.json";
 
 constexpr std::array<std::string_view, 6> kHookKeys = {"save_all",        "include_workers",
                                                        "dry_run",         "export_tensorboard",
                                                        "tensorboard_dir", "include_collections"};
-constexpr std::array<std::string_view, 1> kCollectionKeys = {"save_histogram"};
 
-bool read_hook_key(std::string_view key, const Value& value, HookOptions& options) {
+bool read_hook_key(std::string_view key, const ConfigurationValue& value, HookOptions& options) {
   const auto set = [](auto& field, auto read) {
     if (read) field = *std::move(read);
   };
@@ -63,21 +55,21 @@ bool read_hook_key(std::string_view key, const Value& value, HookOptions& option
   return true;
 }
 
-void warn_of_saving_nothing(const std::optional<ReductionConfig>& config, const Value& parameters) {
+void warn_of_saving_nothing(const std::optional<ReductionConfig>& config,
+                            const ConfigurationValue& parameters) {
   if (config != ReductionConfig{}) return;
-  parameters.reading.warning(parameters.path,
-                             "save_raw_tensor is false and neither reductions nor save_shape are "
-                             "asked for: nothing is saved of these tensors");
+  parameters.report().warning(parameters.path(),
+                              "save_raw_tensor is false and neither reductions nor save_shape are "
+                              "asked for: nothing is saved of these tensors");
 }
 
-void read_hook_parameters(const Value& value, HookOptions& options) {
-  Parameters parameters;
-  if (const Json* object = read_object(value)) {
-    for (const auto& [key, json] : object->items()) {
-      const Value parameter = value.member(key, json);
+void read_hook_parameters(const ConfigurationValue& value, HookOptions& options) {
+  SavingParameters parameters;
+  if (expect_object(value)) {
+    value.for_each_member([&](const std::string& key, const ConfigurationValue& parameter) {
       if (!read_shared_key(key, parameter, parameters) && !read_hook_key(key, parameter, options))
-        value.reading.unknown_key(value.path, key, with_shared_keys(kHookKeys));
-    }
+        value.report().unknown_key(value.path(), key, with_shared_keys(kHookKeys));
+    });
   }
   if (parameters.include_regex) options.include_regex = parameters.include_regex->texts();
   if (auto config = parameters.reduction_config()) {
@@ -87,67 +79,22 @@ void read_hook_parameters(const Value& value, HookOptions& options) {
     if (options.reduction_config == ReductionConfig{.save_raw_tensor = true})
       options.reduction_config.reset();
   }
-  options.save_config = parameters.save_config(hook_save_config(options));
+  options.save_config = parameters.times.over(hook_save_config(options));
 }
 
-Collection read_collection(Collection collection, const Value& value, const SaveConfig& hook) {
-  Parameters parameters;
-  if (const Json* object = read_object(value)) {
-    for (const auto& [key, json] : object->items()) {
-      const Value parameter = value.member(key, json);
-      if (read_shared_key(key, parameter, parameters)) continue;
-      if (key == kCollectionKeys.front()) {
-        if (const auto on = read_bool(parameter)) collection.set_save_histogram(*on);
-      } else {
-        value.reading.unknown_key(value.path, key, with_shared_keys(kCollectionKeys));
-      }
-    }
-  }
-  if (parameters.include_regex) collection.include(*parameters.include_regex);
-  if (auto config = parameters.reduction_config()) {
-    if (!is_scalar_collection(collection.name())) warn_of_saving_nothing(config, value);
-    collection.set_reduction_config(std::move(*config));
-  }
-  if (parameters.any_save_key()) collection.set_save_config(parameters.save_config(hook));
-  return collection;
-}
-
-void read_collections(const Value& value, HookConfiguration& result) {
-  const Json* entries = read_array(value);
-  if (entries == nullptr) return;
-  if (entries->size() > kMostCollections) {
-    value.refuse("at most 1000 collections");
-    return;
-  }
-  // As the hook will have them: their patterns are kept, and those that the options add.
+// The entries as the hook will have them: known collections keep their patterns.
+void read_collections(const ConfigurationValue& value, HookConfiguration& result) {
   const Collections initial = initial_collections(result.options);
-  std::set<std::string, std::less<>> names;
-  const auto read_entry = [&](const Value& entry) {
-    if (!entry.json.is_object()) return entry.refuse("an object");
-    Json name;
-    Json parameters;
-    for (const auto& [key, json] : entry.json.items()) {
-      if (key == kCollectionName)
-        name = json;
-      else if (key == kCollectionParameters)
-        parameters = json;
-      else
-        entry.reading.unknown_key(entry.path, key, kEntryKeys);
-    }
-    const Value name_value = entry.member(kCollectionName, name);
-    // A nameless entry is read to its end for the sake of its other mistakes.
-    std::string named = "nameless";
-    if (!name.is_string() || name.get_ref<const std::string&>().empty())
-      name_value.refuse("a name", name.is_null() ? "missing" : shown(name));
-    else if (named = name.get<std::string>(); !names.insert(named).second)
-      name_value.refuse("a name that no other entry has");
-    const auto known = initial.find(named);
-    result.collections.push_back(read_collection(
-        known == initial.end() ? Collection(named) : known->second,
-        entry.member(kCollectionParameters, parameters), result.options.save_config));
-  };
-  for (std::size_t i = 0; i < entries->size(); ++i) {
-    read_entry({(*entries)[i], value.path + "[" + std::to_string(i) + "]", value.reading});
+  std::size_t place = 0;
+  for (const CollectionConfiguration& entry : read_collection_configurations(value)) {
+    if (!is_scalar_collection(entry.name))
+      warn_of_saving_nothing(entry.parameters.reduction_config(),
+                             value.item(place).member(kCollectionParameters));
+    ++place;
+    const auto known = initial.find(entry.name);
+    result.collections.push_back(
+        entry.applied_to(known == initial.end() ? Collection(entry.name) : known->second,
+                         result.options.save_config));
   }
   auto& included = result.options.include_collections;
   for (const Collection& collection : result.collections) {
@@ -164,38 +111,38 @@ HookConfiguration parse_hook_configuration(std::string_view json, std::string_vi
   if (base.reduction_config) static_cast<void>(base.reduction_config->set());
   for (const std::string& pattern : base.include_regex) static_cast<void>(Pattern(pattern));
   HookConfiguration result{std::move(base), {}};
-  const Json document = parse_configuration_text(json, source);
-  Reading reading(shown_path(source));
-
-  const Json absent;
-  const auto member = [&](const Value& of, std::string_view key) {
-    const auto found = of.json.find(key);
-    return of.member(key, found == of.json.end() ? absent : *found);
-  };
-  Value root{document, {}, reading};
-  if (!document.is_object()) {
-    reading.error({}, "a configuration must be an object, not " + shown(document));
-    reading.finish();
+  const ConfigurationDocument document(json, source);
+  ConfigurationReport report(shown_path(source));
+  const ConfigurationValue root = document.root(report);
+  if (!root.is_object()) {
+    report.error({}, "a configuration must be an object, not " + root.shown());
+    report.finish();
   }
-  const auto wrapped = document.find(kWrapper);
-  const Value body = wrapped == document.end() ? root : root.member(kWrapper, *wrapped);
-  if (!body.json.is_object()) {
+  const ConfigurationValue body = root.has_member(kWrapper) ? root.member(kWrapper) : root;
+  if (!body.is_object()) {
     body.refuse("an object");
-    reading.finish();
+    report.finish();
   }
-  if (const auto directory = read_path(member(body, kLocalPath)))
+  if (const auto directory = read_path(body.member(kLocalPath)))
     result.options.out_dir = *directory;
   else if (result.options.out_dir.empty())
     result.options.out_dir = kDefaultDirectory;
-  read_hook_parameters(member(body, kHookParameters), result.options);
-  read_collections(member(body, kCollections), result);
-  reading.finish();
+  read_hook_parameters(body.member(kHookParameters), result.options);
+  read_collections(body.member(kCollections), result);
+  report.finish();
   return result;
 }
 
 HookConfiguration read_hook_configuration(const std::string& path, HookOptions base) {
-  const std::string file = configuration_path(path);
-  return parse_hook_configuration(read_configuration_text(file), file, std::move(base));
+  std::string file = path;
+  if (const char* named = std::getenv(kPathVariable); file.empty() && named != nullptr)
+    file = named;
+  if (file.empty()) file = kDefaultPath;
+  const std::string hint =
+      std::string(
+          "Its place is the path that is given, else the one that the environment variable ") +
+      kPathVariable + " names, else " + kDefaultPath;
+  return parse_hook_configuration(read_configuration_text(file, hint), file, std::move(base));
 }
 
 }  // namespace cupel

@@ -89,30 +89,21 @@ SavePlan::Timetable SavePlan::timetable(const SaveConfig& config) {
   return table;
 }
 
-SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
-  const Collections builtin = builtin_collections(options.profile);
+std::vector<SavedCollection> saved_collections(const Collections& collections,
+                                               const HookOptions& options) {
   const auto included = included_names(options);
   const SaveConfig hook_config = hook_save_config(options);
   const SaveDecision hook_wants = hook_decision(options);
-  timetables_.push_back(timetable(hook_config));
+  std::vector<SavedCollection> saved;
   const auto save = [&](const Collection& collection) {
-    std::size_t times = 0;
-    if (const auto& config = collection.save_config()) {
-      times = timetables_.size();
-      timetables_.push_back(timetable(config->resolved(hook_config)));
-    }
     const auto& reductions = collection.reduction_config();
     SaveDecision what = reductions ? decision(reductions) : hook_wants;
-    if (is_scalar_collection(collection.name())) what = {.raw = true, .must_be_raw = true};
-    columns_ |= what.reductions;
-    saved_.push_back({collection, times, what, is_training_only_collection(collection.name())});
+    if (is_scalar_collection(collection.name())) what = {.raw = true};
+    saved.push_back({collection,
+                     collection.save_config().value_or(hook_config).resolved(hook_config), what.raw,
+                     what.shape, what.reductions});
   };
   for (const auto& [name, collection] : collections) {
-    if (!builtin.contains(name) && collection.include_regex().empty() &&
-        collection.tensor_names().empty()) {
-      throw InvalidCollectionConfiguration(name);
-    }
-    check_save_config(collection);
     if (included.contains(kAll) || included.contains(name)) {
       save(collection);
     } else if (name == kDefault && !collection.include_regex().empty()) {
@@ -127,6 +118,30 @@ SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
         "collection \"" + name +
             "\" is to be saved but was not configured; it holds what calls put into it");
     save(Collection(name));
+  }
+  return saved;
+}
+
+SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
+  const Collections builtin = builtin_collections(options.profile);
+  for (const auto& [name, collection] : collections) {
+    if (!builtin.contains(name) && collection.include_regex().empty() &&
+        collection.tensor_names().empty()) {
+      throw InvalidCollectionConfiguration(name);
+    }
+    check_save_config(collection);
+  }
+  timetables_.push_back(timetable(hook_save_config(options)));
+  for (SavedCollection& saved : saved_collections(collections, options)) {
+    std::size_t times = 0;
+    if (saved.collection.save_config()) {
+      times = timetables_.size();
+      timetables_.push_back(timetable(saved.save_config));
+    }
+    const std::string name = saved.collection.name();
+    const SaveDecision what{saved.raw, saved.shape, saved.reductions, is_scalar_collection(name)};
+    columns_ |= what.reductions;
+    saved_.push_back({std::move(saved.collection), times, what, is_training_only_collection(name)});
   }
 }
 

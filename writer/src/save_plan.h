@@ -10,6 +10,7 @@
 #include "cupel/core/mode.h"
 #include "cupel/core/reduction.h"
 #include "cupel/core/save_config.h"
+#include "cupel/core/saving_plan.h"
 #include "cupel/writer/hook_options.h"
 
 namespace cupel {
@@ -78,6 +79,10 @@ class SavePlan {
 
 // The user's collections with the options' patterns in `default` and `all`.
 Collections initial_collections(const HookOptions& options);
+
+// Those that the options say are to be saved, by name; then those that nobody configured.
+std::vector<SavedCollection> saved_collections(const Collections& collections,
+                                               const HookOptions& options);
 
 // When the hook saves: options.save_config, or the profile's default where that says nothing.
 SaveConfig hook_save_config(const HookOptions& options);

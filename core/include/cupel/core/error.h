@@ -119,7 +119,7 @@ struct RuleEvaluationConditionMet : Error {
 };
 
 /// A rule was configured without what it needs to select tensors.
-struct InsufficientInformationForRuleInvocation : Error {
+struct InsufficientInformationForRuleInvocation : UsageError {
   InsufficientInformationForRuleInvocation(std::string rule_name, std::string_view what_is_missing);
   std::string rule;
 };

@@ -71,6 +71,9 @@ class ParameterReader {
 
   /// Records a mistake of the caller's own finding, such as two parameters that exclude each other.
   void fail(std::string message);
+  /// The same of something without which the rule has nothing to judge; where that is the only
+  /// mistake, finish() throws it as InsufficientInformationForRuleInvocation.
+  void lacks(std::string what);
   /// How many there are so far.
   std::size_t mistakes() const noexcept { return mistakes_.size(); }
 
@@ -88,6 +91,7 @@ class ParameterReader {
   std::span<const ParameterInfo> known_;
   std::set<std::string, std::less<>> asked_;
   std::vector<std::string> mistakes_;
+  std::string lacking_;
 };
 
 }  // namespace cupel

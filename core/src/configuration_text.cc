@@ -1,5 +1,3 @@
-#include "configuration_text.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "configuration_json.h"
+#include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
 
 namespace cupel {
@@ -22,8 +20,6 @@ constexpr std::size_t kMostBytes = 16U << 20U;
 // The schema's depth is 6; keys that are ignored may hold anything else.
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMostReason = 120;
-constexpr const char* kPathVariable = "SMDEBUG_CONFIG_FILE_PATH";
-constexpr const char* kDefaultPath = "/opt/ml/input/config/debughookconfig.json";
 
 // Accepts JSON without keeping it, and remembers where and why it is none. The parser that builds
 // values tells neither for a number that is no double, and nests as deeply as it is asked to.
@@ -111,11 +107,11 @@ class OpenFile {
   int descriptor_;
 };
 
-[[noreturn]] void fail_to_read(const std::string& path, const std::string& why) {
-  throw UsageError(shown_path(path) + ": the hook's configuration cannot be read: " + why +
-                   ". Its place is the path that is given, else the one that the environment "
-                   "variable " +
-                   kPathVariable + " names, else " + kDefaultPath);
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& why,
+                               std::string_view hint) {
+  std::string message = shown_path(path) + ": the configuration cannot be read: " + why;
+  if (!hint.empty()) message.append(". ").append(hint);
+  throw UsageError(message);
 }
 
 std::string of_errno(int error) { return std::generic_category().message(error); }
@@ -140,30 +136,24 @@ std::string shown_path(std::string_view path) {
   return text;
 }
 
-std::string configuration_path(const std::string& path) {
-  if (!path.empty()) return path;
-  const char* named = std::getenv(kPathVariable);
-  return named != nullptr && *named != '\0' ? named : kDefaultPath;
-}
-
-std::string read_configuration_text(const std::string& path) {
-  if (path.find('\0') != std::string::npos) fail_to_read(path, of_errno(EINVAL));
+std::string read_configuration_text(const std::string& path, std::string_view hint) {
+  if (path.find('\0') != std::string::npos) fail_to_read(path, of_errno(EINVAL), hint);
   const OpenFile file(path.c_str());
-  if (!file.is_open()) fail_to_read(path, of_errno(errno));
-  if (!file.is_regular()) fail_to_read(path, "not a regular file");
+  if (!file.is_open()) fail_to_read(path, of_errno(errno), hint);
+  if (!file.is_regular()) fail_to_read(path, "not a regular file", hint);
   std::string text;
   std::array<char, 1U << 16U> block;
   // Bounded by what was read, not by the size that the file had: it may be growing.
   for (;;) {
     const ssize_t got = file.read(block.data(), block.size());
-    if (got < 0) fail_to_read(path, of_errno(errno));
+    if (got < 0) fail_to_read(path, of_errno(errno), hint);
     if (got == 0) return text;
     text.append(block.data(), static_cast<std::size_t>(got));
     if (text.size() > kMostBytes) fail_by_length(path);
   }
 }
 
-Json parse_configuration_text(std::string_view text, std::string_view source) {
+ConfigurationDocument::ConfigurationDocument(std::string_view text, std::string_view source) {
   if (text.size() > kMostBytes) fail_by_length(source);
   Check check;
   if (!Json::sax_parse(text, &check)) {
@@ -174,7 +164,13 @@ Json parse_configuration_text(std::string_view text, std::string_view source) {
     throw UsageError(shown_path(source) + ": this is no JSON: " + place_of(check.position(), text) +
                      ": " + shown_path(check.reason()));
   }
-  return Json::parse(text);
+  parsed_ = std::make_unique<const Parsed>(Parsed{Json::parse(text)});
+}
+
+ConfigurationDocument::~ConfigurationDocument() = default;
+
+ConfigurationValue ConfigurationDocument::root(ConfigurationReport& report) const {
+  return ConfigurationJson::at(parsed_->json, {}, report);
 }
 
 }  // namespace cupel

@@ -1,12 +1,12 @@
-// Values of a hook's configuration. In the files of the SDK that users port from all of them are
+// Values of configurations. In the files of the SDK that users port from all of them are
 // text; here JSON's numbers, booleans and arrays do as well.
 
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "configuration_reading.h"
+#include "configuration_json.h"
+#include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
 #include "cupel/core/reduction.h"
 
@@ -69,14 +69,14 @@ std::optional<std::int64_t> whole_number(const Json& json) {
   return std::nullopt;
 }
 
-void refuse_item(const Value& value, std::string_view legal, const std::string& item) {
-  const std::string whole = shown(value.json);
+void refuse_item(const ConfigurationValue& value, std::string_view legal, const std::string& item) {
+  const std::string whole = value.shown();
   value.refuse(legal, item == whole ? whole : item + " in " + whole);
 }
 
-bool add_pattern(const Value& value, std::string_view text, PatternList& patterns) {
-  if (!value.reading.may_add_pattern()) {
-    value.reading.error(value.path, "a file has at most 10000 patterns");
+bool add_pattern(const ConfigurationValue& value, std::string_view text, PatternList& patterns) {
+  if (!value.report().may_add_pattern()) {
+    value.report().error(value.path(), "a file has at most 10000 patterns");
     return false;
   }
   if (text.empty()) {
@@ -90,7 +90,7 @@ bool add_pattern(const Value& value, std::string_view text, PatternList& pattern
     // The message has the whole pattern, however long, and after it the place and the reason.
     const std::string_view message = error.what();
     const std::size_t reason = message.rfind("', offset ");
-    std::string given = shown(text);
+    std::string given = shown_text(text);
     if (reason != std::string_view::npos)
       given.append(" (").append(message.substr(reason + 3)).append(")");
     value.refuse("a regular expression", given);
@@ -100,8 +100,8 @@ bool add_pattern(const Value& value, std::string_view text, PatternList& pattern
 
 }  // namespace
 
-std::optional<bool> read_bool(const Value& value) {
-  const Json& json = value.json;
+std::optional<bool> read_bool(const ConfigurationValue& value) {
+  const Json& json = ConfigurationJson::of(value);
   if (json.is_null()) return std::nullopt;
   if (json.is_boolean()) return json.get<bool>();
   if (json == Json(1)) return true;
@@ -115,17 +115,17 @@ std::optional<bool> read_bool(const Value& value) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> read_whole_number(const Value& value, std::int64_t least) {
-  if (value.json.is_null()) return std::nullopt;
-  auto number = whole_number(value.json);
+std::optional<std::int64_t> read_whole_number(const ConfigurationValue& value, std::int64_t least) {
+  if (ConfigurationJson::of(value).is_null()) return std::nullopt;
+  auto number = whole_number(ConfigurationJson::of(value));
   if (number && *number >= least) return number;
   value.refuse("a whole number from " + std::to_string(least) + " to " +
                std::to_string(std::numeric_limits<std::int64_t>::max()));
   return std::nullopt;
 }
 
-std::optional<std::vector<std::int64_t>> read_steps(const Value& value) {
-  const Json& json = value.json;
+std::optional<std::vector<std::int64_t>> read_steps(const ConfigurationValue& value) {
+  const Json& json = ConfigurationJson::of(value);
   constexpr std::string_view kLegal =
       "a comma list or an array of whole numbers from 0, at least one";
   if (json.is_null()) return std::nullopt;
@@ -137,13 +137,13 @@ std::optional<std::vector<std::int64_t>> read_steps(const Value& value) {
   if (json.is_string()) {
     for (const std::string_view item : comma_list(json.get_ref<const std::string&>())) {
       if (add(whole_number(item))) continue;
-      refuse_item(value, kLegal, shown(item));
+      refuse_item(value, kLegal, shown_text(item));
       return std::nullopt;
     }
   } else if (json.is_array()) {
     for (const Json& item : json) {
       if (add(whole_number(item))) continue;
-      refuse_item(value, kLegal, shown(item));
+      refuse_item(value, kLegal, shown_json(item));
       return std::nullopt;
     }
   } else {
@@ -158,15 +158,16 @@ std::optional<std::vector<std::int64_t>> read_steps(const Value& value) {
   return std::nullopt;
 }
 
-std::optional<std::string> read_text(const Value& value, std::string_view legal) {
-  if (value.json.is_null()) return std::nullopt;
-  if (value.json.is_string() && !value.json.get_ref<const std::string&>().empty())
-    return value.json.get<std::string>();
+std::optional<std::string> read_text(const ConfigurationValue& value, std::string_view legal) {
+  if (ConfigurationJson::of(value).is_null()) return std::nullopt;
+  if (ConfigurationJson::of(value).is_string() &&
+      !ConfigurationJson::of(value).get_ref<const std::string&>().empty())
+    return ConfigurationJson::of(value).get<std::string>();
   value.refuse(legal);
   return std::nullopt;
 }
 
-std::optional<std::string> read_path(const Value& value) {
+std::optional<std::string> read_path(const ConfigurationValue& value) {
   constexpr std::string_view kLegal = "the path of a directory as text";
   auto path = read_text(value, kLegal);
   if (!path || path->find('\0') == std::string::npos) return path;
@@ -174,8 +175,8 @@ std::optional<std::string> read_path(const Value& value) {
   return std::nullopt;
 }
 
-std::optional<PatternList> read_patterns(const Value& value) {
-  const Json& json = value.json;
+std::optional<PatternList> read_patterns(const ConfigurationValue& value) {
+  const Json& json = ConfigurationJson::of(value);
   if (json.is_null()) return std::nullopt;
   PatternList patterns;
   if (json.is_string()) {
@@ -189,7 +190,7 @@ std::optional<PatternList> read_patterns(const Value& value) {
   }
   for (const Json& item : json) {
     if (!item.is_string()) {
-      refuse_item(value, kPatternsLegal, shown(item));
+      refuse_item(value, kPatternsLegal, shown_json(item));
       return std::nullopt;
     }
     if (!add_pattern(value, item.get_ref<const std::string&>(), patterns)) return std::nullopt;
@@ -197,31 +198,38 @@ std::optional<PatternList> read_patterns(const Value& value) {
   return patterns;
 }
 
-std::optional<std::string> read_reductions(const Value& value) {
-  if (value.json.is_null()) return std::nullopt;
-  if (!value.json.is_string()) {
+std::optional<std::string> read_reductions(const ConfigurationValue& value) {
+  if (ConfigurationJson::of(value).is_null()) return std::nullopt;
+  if (!ConfigurationJson::of(value).is_string()) {
     value.refuse(kReductionsLegal);
     return std::nullopt;
   }
-  const auto& text = value.json.get_ref<const std::string&>();
+  const auto& text = ConfigurationJson::of(value).get_ref<const std::string&>();
   for (const std::string_view item : comma_list(text)) {
     if (item.empty() || parse_reduction(item)) continue;
-    refuse_item(value, kReductionsLegal, shown(item));
+    refuse_item(value, kReductionsLegal, shown_text(item));
     return std::nullopt;
   }
   return text;
 }
 
-const Json* read_array(const Value& value) {
-  if (value.json.is_array()) return &value.json;
-  if (!value.json.is_null()) value.refuse("an array or null");
-  return nullptr;
+std::optional<std::string> read_any_text(const ConfigurationValue& value) {
+  const Json& json = ConfigurationJson::of(value);
+  if (json.is_null()) return std::nullopt;
+  if (json.is_string()) return json.get<std::string>();
+  if (!json.is_object()) return value.json_text();
+  value.refuse("text, a number, a boolean or an array");
+  return std::nullopt;
 }
 
-const Json* read_object(const Value& value) {
-  if (value.json.is_object()) return &value.json;
-  if (!value.json.is_null()) value.refuse("an object or null");
-  return nullptr;
+bool expect_array(const ConfigurationValue& value) {
+  if (!value.is_array() && !value.is_null()) value.refuse("an array or null");
+  return value.is_array();
+}
+
+bool expect_object(const ConfigurationValue& value) {
+  if (!value.is_object() && !value.is_null()) value.refuse("an object or null");
+  return value.is_object();
 }
 
 }  // namespace cupel

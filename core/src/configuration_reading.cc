@@ -1,10 +1,10 @@
-#include "configuration_reading.h"
+#include "cupel/core/configuration_reading.h"
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "configuration_json.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
@@ -55,7 +55,7 @@ std::string counted(std::size_t count, std::string_view what) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
+std::string shown_text(std::string_view text) {
   // JSON's escapes are ASCII, so that no cut goes through a character. They and the quotes are
   // never shorter than the text, so that what is left out here would have been cut anyway.
   const std::string part(text.substr(0, kMostShown));
@@ -67,37 +67,38 @@ std::string shown(std::string_view text) {
   return shortened(std::move(escaped));
 }
 
-std::string shown(const nlohmann::json& value) {
-  if (value.is_string()) return shown(std::string_view(value.get_ref<const std::string&>()));
+std::string shown_json(const nlohmann::json& value) {
+  if (value.is_string()) return shown_text(std::string_view(value.get_ref<const std::string&>()));
   if (value.is_array() && value.size() > kMostShown)
     return "an array of " + std::to_string(value.size());
   if (value.is_object()) return "an object of " + std::to_string(value.size());
   return shortened(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
-Reading::Reading(std::string_view source) : source_(source) {}
+ConfigurationReport::ConfigurationReport(std::string_view source) : source_(source) {}
 
-void Reading::error(std::string_view path, std::string_view what) {
+void ConfigurationReport::error(std::string_view path, std::string_view what) {
   if (++error_count_ <= kMostErrors) errors_.push_back(line(path, what));
 }
 
-void Reading::warning(std::string_view path, std::string_view what) {
+void ConfigurationReport::warning(std::string_view path, std::string_view what) {
   if (++warning_count_ <= kMostWarnings) warnings_.push_back(line(path, what));
 }
 
-void Reading::unknown_key(std::string_view path, std::string_view key,
-                          std::span<const std::string_view> known) {
+void ConfigurationReport::unknown_key(std::string_view path, std::string_view key,
+                                      std::span<const std::string_view> known) {
   if (warning_count_ >= kMostWarnings) return warning({}, {});  // is counted only
   const std::string_view compared = key.substr(0, kMostCompared);
   const auto nearest = std::ranges::min_element(
       known, {}, [&](std::string_view each) { return edits_between(compared, each); });
-  warning(path, "the key " + shown(key) + " is unknown and ignored; the nearest known one is \"" +
-                    std::string(*nearest) + '"');
+  warning(path, "the key " + shown_text(key) +
+                    " is unknown and ignored; the nearest known one is \"" + std::string(*nearest) +
+                    '"');
 }
 
-bool Reading::may_add_pattern() noexcept { return patterns_++ < kMostPatterns; }
+bool ConfigurationReport::may_add_pattern() noexcept { return patterns_++ < kMostPatterns; }
 
-void Reading::finish() const {
+void ConfigurationReport::finish() const {
   for (const std::string& each : warnings_) log(LogLevel::Warning, source_ + ": " + each);
   if (warning_count_ > warnings_.size()) {
     log(LogLevel::Warning,
@@ -111,14 +112,67 @@ void Reading::finish() const {
   throw UsageError(text);
 }
 
-void Value::refuse(std::string_view legal) const { refuse(legal, shown(json)); }
+bool ConfigurationValue::is_null() const noexcept { return ConfigurationJson::of(*this).is_null(); }
 
-void Value::refuse(std::string_view legal, std::string_view given) const {
-  reading.error(path, std::string("must be ").append(legal).append(", not ").append(given));
+bool ConfigurationValue::is_object() const noexcept {
+  return ConfigurationJson::of(*this).is_object();
 }
 
-Value Value::member(std::string_view key, const nlohmann::json& of) const {
-  return {of, (path.empty() ? std::string() : path + ".").append(key), reading};
+bool ConfigurationValue::is_array() const noexcept {
+  return ConfigurationJson::of(*this).is_array();
+}
+
+bool ConfigurationValue::is_text() const noexcept {
+  return ConfigurationJson::of(*this).is_string();
+}
+
+const std::string& ConfigurationValue::text() const {
+  return ConfigurationJson::of(*this).get_ref<const std::string&>();
+}
+
+std::size_t ConfigurationValue::size() const noexcept {
+  const nlohmann::json& json = ConfigurationJson::of(*this);
+  return json.is_structured() ? json.size() : 0;
+}
+
+ConfigurationValue ConfigurationValue::member(std::string_view key) const {
+  static const nlohmann::json absent;
+  const nlohmann::json& json = ConfigurationJson::of(*this);
+  const auto found = json.find(key);
+  return {found == json.end() ? &absent : &*found,
+          (path_.empty() ? std::string() : path_ + ".").append(key), *report_};
+}
+
+bool ConfigurationValue::has_member(std::string_view key) const {
+  return ConfigurationJson::of(*this).contains(key);
+}
+
+ConfigurationValue ConfigurationValue::item(std::size_t index) const {
+  return {&ConfigurationJson::of(*this).at(index), path_ + "[" + std::to_string(index) + "]",
+          *report_};
+}
+
+void ConfigurationValue::for_each_member(
+    const std::function<void(const std::string&, const ConfigurationValue&)>& visit) const {
+  for (const auto& [key, json] : ConfigurationJson::of(*this).items()) visit(key, member(key));
+}
+
+void ConfigurationValue::for_each_item(
+    const std::function<void(const ConfigurationValue&)>& visit) const {
+  for (std::size_t i = 0; i < size(); ++i) visit(item(i));
+}
+
+std::string ConfigurationValue::json_text() const {
+  return ConfigurationJson::of(*this).dump(-1, ' ', false,
+                                           nlohmann::json::error_handler_t::replace);
+}
+
+std::string ConfigurationValue::shown() const { return shown_json(ConfigurationJson::of(*this)); }
+
+void ConfigurationValue::refuse(std::string_view legal) const { refuse(legal, shown()); }
+
+void ConfigurationValue::refuse(std::string_view legal, std::string_view given) const {
+  report_->error(path_, std::string("must be ").append(legal).append(", not ").append(given));
 }
 
 }  // namespace cupel

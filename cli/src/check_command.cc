@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chosen_rules.h"
+#include "commands.h"
+#include "cupel/core/configuration_reading.h"
+#include "cupel/core/error.h"
+#include "cupel/rules/check_needs.h"
+#include "cupel/rules/printable.h"
+#include "cupel/trial/pins.h"
+#include "cupel/writer/saving_plan.h"
+#include "open_trial.h"
+#include "run_cli.h"
+
+namespace cupel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kEntries = "CollectionConfigurations";
+
+Profile profile_of(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, Profile>, 5> kProfiles = {
+      {{"generic", Profile::Generic},
+       {"pytorch", Profile::PyTorch},
+       {"mxnet", Profile::MXNet},
+       {"tensorflow", Profile::TensorFlow},
+       {"xgboost", Profile::XGBoost}}};
+  for (const auto& [known, profile] : kProfiles)
+    if (known == name) return profile;
+  throw UsageError("unknown profile \"" + name +
+                   "\"; they are generic, pytorch, mxnet, tensorflow and xgboost");
+}
+
+struct RuleGaps {
+  const ChosenRule* rule = nullptr;
+  std::vector<Gap> gaps;
+};
+
+bool any_gap(const std::vector<RuleGaps>& all) {
+  return std::any_of(all.begin(), all.end(), [](const RuleGaps& of) { return !of.gaps.empty(); });
+}
+
+template <class Saved>
+std::vector<RuleGaps> check(const std::vector<ChosenRule>& rules, const Saved& saved) {
+  std::vector<RuleGaps> all;
+  for (const ChosenRule& rule : rules)
+    all.push_back({&rule, find_gaps(rule.rule->name, rule.rule->needs(rule.parameters), saved)});
+  return all;
+}
+
+void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
+  for (const RuleGaps& of : all) {
+    const std::string name = printable(of.rule->name);
+    if (of.gaps.empty()) out << name << ": what it needs is saved\n";
+    for (const Gap& gap : of.gaps) {
+      out << name << ": " << printable(gap.found) << "\n  needs      " << printable(gap.needed)
+          << "\n  for        " << printable(gap.tensors);
+      // What a number is set by is said with it.
+      if (!gap.parameter.empty() && gap.needed.find(gap.parameter) == std::string::npos)
+        out << ", by " << printable(gap.parameter);
+      out << "\n  closed by  " << printable(gap.closing) << '\n';
+    }
+  }
+}
+
+void print_json(const std::vector<RuleGaps>& all, std::ostream& out) {
+  Json array = Json::array();
+  for (const RuleGaps& of : all)
+    for (const Gap& gap : of.gaps)
+      array.push_back({{"rule", of.rule->rule->name},
+                       {"name", of.rule->name},
+                       {"gap", to_string(gap.kind)},
+                       {"parameter", gap.parameter.empty() ? Json(nullptr) : Json(gap.parameter)},
+                       {"tensors", gap.tensors},
+                       {"found", gap.found},
+                       {"needed", gap.needed},
+                       {"closing", Json::parse(gap.closing)}});
+  out << array.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+// The hook's part of a configuration file, as it was written.
+Json hook_json(const std::string& text) {
+  Json document = text.empty() ? Json::object() : Json::parse(text);
+  return document.contains("DebugHookConfig") ? document["DebugHookConfig"] : document;
+}
+
+std::vector<CollectionConfiguration> wanted_collections(const std::vector<ChosenRule>& rules,
+                                                        const SavingPlan& plan) {
+  std::vector<CollectionConfiguration> wanted;
+  for (const ChosenRule& rule : rules)
+    merge_collections(
+        wanted,
+        rule.collections.empty()
+            ? needed_collections(rule.rule->name, rule.rule->needs(rule.parameters), plan)
+            : rule.collections,
+        plan.hook);
+  return wanted;
+}
+
+// The configuration of the hook with what the rules need; its own entries stay as they are.
+int emit(const std::vector<ChosenRule>& rules, const std::string& text, const SavingPlan& plan,
+         const HookOptions& base, std::ostream& out, std::ostream& err) {
+  Json hook = hook_json(text);
+  Json& entries = hook[kEntries];
+  if (entries.is_null()) entries = Json::array();
+  const auto has = [&](const std::string& name) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const Json& entry) { return entry["CollectionName"] == name; });
+  };
+  for (const CollectionConfiguration& entry : wanted_collections(rules, plan))
+    if (!has(entry.name)) entries.push_back(Json::parse(entry.to_json()));
+  if (plan.num_workers > 1) {
+    Json& parameters = hook["HookParameters"];
+    if (parameters.is_null()) parameters = Json::object();
+    if (!parameters.contains("include_workers")) parameters["include_workers"] = "all";
+  }
+  const std::string merged = hook.dump(2, ' ', false, Json::error_handler_t::replace);
+  out << merged << '\n';
+  const auto left = check(rules, saving_plan(parse_hook_configuration(merged, "emitted", base)));
+  if (!any_gap(left)) return kExitFine;
+  err << "cupel check: entries of the configuration win over what rules need; this stays open:\n";
+  std::vector<RuleGaps> open;
+  for (const RuleGaps& of : left)
+    if (!of.gaps.empty()) open.push_back(of);
+  print_text(open, err);
+  return kExitFound;
+}
+
+}  // namespace
+
+int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
+  const std::vector<ChosenRule> rules = choose_rules(options.rules, options.config);
+  HookOptions base;
+  base.profile = profile_of(options.profile);
+  std::error_code ignored;
+  const bool is_file = !options.target.empty() &&
+                       std::filesystem::exists(options.target, ignored) &&
+                       !std::filesystem::is_directory(options.target, ignored);
+  if (options.emit_hook_config || is_file) {
+    if (options.target.empty() && !options.emit_hook_config)
+      throw UsageError("which run, or which configuration of a hook?");
+    if (!options.target.empty() && !is_file)
+      throw UsageError("--emit-hook-config takes the file of a hook's configuration, or none: " +
+                       options.target + " is no file");
+    const std::string text = options.target.empty() ? "" : read_configuration_text(options.target);
+    const SavingPlan plan = saving_plan(
+        parse_hook_configuration(options.target.empty() ? "{}" : text, options.target, base));
+    if (options.emit_hook_config) return emit(rules, text, plan, base, out, err);
+    const auto gaps = check(rules, plan);
+    options.json ? print_json(gaps, out) : print_text(gaps, out);
+    return any_gap(gaps) ? kExitFound : kExitFine;
+  }
+  if (options.target.empty()) throw UsageError("which run, or which configuration of a hook?");
+  const auto trial = open_trial(options.target);
+  const auto gaps = [&] {
+    const NoRefresh one_snapshot(*trial);
+    return check(rules, *trial);
+  }();
+  options.json ? print_json(gaps, out) : print_text(gaps, out);
+  tell_damage(*trial);
+  return any_gap(gaps) ? kExitFound : kExitFine;
+}
+
+}  // namespace cupel
