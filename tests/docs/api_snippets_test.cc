@@ -215,7 +215,7 @@ TEST_F(ApiSnippets, running_rules) {
 
   cupel::RuleRunner runner(*trial, {.jobs = 2, .wait = false});
   runner.add("ExplodingTensor", {{"collection_names", "weights,gradients"}});
-  runner.add("VanishingGradient", {{"threshold", "1e-6"}}, "strict");
+  runner.add("VanishingGradient", {{"threshold", "1e-6"}}, {.name = "strict"});
   runner.add(std::make_unique<LossGrows>(*trial, 3));
   const cupel::RunSummary summary =
       runner.run([](const cupel::VerdictLine& line) { std::cout << cupel::to_json(line) << '\n'; });
