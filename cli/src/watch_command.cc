@@ -118,21 +118,24 @@ class LinePrinter {
     text_.clear();
   }
 
-  void print_table() {
+  /// `summary` is null when the run ended with an error.
+  void print_table(const RunSummary* summary) {
     send();
     if (json_) return;
     using enum Table::Align;
     Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
                 {Left, Left, Right, Right, Right, Right, Left});
     for (const VerdictLine& line : closing_) {
-      const auto fired = fired_.find(line.name);
+      std::int64_t fired = fired_[line.name];
+      if (summary != nullptr)  // lines of a watch that this one goes on from are not said again
+        for (const RuleSummary& rule : summary->rules)
+          if (rule.name == line.name) fired = rule.steps_fired;
       table.add({line.name, std::string(to_string(line.status)),
-                 line.first_step ? std::to_string(*line.first_step) : "-",
-                 std::to_string(fired == fired_.end() ? 0 : fired->second),
+                 line.first_step ? std::to_string(*line.first_step) : "-", std::to_string(fired),
                  std::to_string(line.steps_evaluated), std::to_string(line.steps_skipped),
                  line.message});
     }
-    if (!fired_.empty()) out_ << '\n';
+    if (has_said_) out_ << '\n';
     table.print(out_);
     out_.flush();
   }
@@ -141,6 +144,7 @@ class LinePrinter {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15U;
 
   void add(std::string_view line) {
+    has_said_ = true;
     text_.append(line) += '\n';
     if (text_.size() >= kMostBytes) send();
   }
@@ -152,6 +156,7 @@ class LinePrinter {
 
   std::ostream& out_;
   const bool json_;
+  bool has_said_ = false;
   std::string text_;  // lines that are still to be sent
   std::vector<VerdictLine> closing_;
   std::map<std::string, std::int64_t> fired_;
@@ -199,10 +204,10 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
     summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); },
                          [&printer] { printer.send(); });
   } catch (...) {
-    printer.print_table();
+    printer.print_table(nullptr);
     throw;
   }
-  printer.print_table();
+  printer.print_table(&summary);
   if (summary.had_errors()) return kExitError;
   return summary.found_issues() ? kExitFound : kExitFine;
 }

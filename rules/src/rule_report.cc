@@ -46,6 +46,12 @@ std::string why_blind(const Outcome& outcome) {
   return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
 }
 
+// Whether a rule that did not fire has looked at something, so that what it found before is over:
+// at many a step nothing is saved of what it reads.
+bool has_judged(const Outcome& outcome) {
+  return outcome.kind == Outcome::Kind::Judged && why_blind(outcome).empty();
+}
+
 void explain_step(const Outcome& outcome, VerdictLine& line) {
   const Verdict& verdict = outcome.verdict;
   line.observations = verdict.observations();
@@ -115,8 +121,7 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
   }
   const bool fired = outcome.kind == Kind::Fired;
   const bool begins = fired && !record_.firing;
-  // Between steps a rule that is silent has not been asked whether it still holds.
-  if (step != nullptr || fired) record_.firing = fired;
+  if (fired || (step != nullptr && has_judged(outcome))) record_.firing = fired;
   if (!fired) return false;
   VerdictLine found = line(RuleStatus::IssuesFound);
   ++summary.steps_fired;

@@ -27,7 +27,7 @@ struct RuleRecord {
   RuleSummary summary;
   std::int64_t next_step = 0;  ///< Steps before this one have been said.
   bool closed = false;         ///< It is not asked again.
-  bool firing = false;         ///< It fired when it was asked last.
+  bool firing = false;         ///< It fired at the last step that it could judge.
   std::string first_message;   ///< Of its first firing.
   std::optional<Place> last;
   std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
@@ -45,7 +45,7 @@ class RuleReport {
 
   /// Takes in what came of a step, or of being asked between steps, where `step` is null, and adds
   /// the lines that say it. Returns whether an incident begins, of which the last line tells: the
-  /// rule fired, and had not when it was asked before.
+  /// rule fired, and had not at the last step before that it could judge.
   bool take(const Step* step, Outcome outcome, bool explain, std::vector<VerdictLine>& lines);
   /// The rule has ended, unless it has by itself.
   void end(RuleStatus status, std::string why);

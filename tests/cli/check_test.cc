@@ -139,7 +139,7 @@ TEST_F(CheckCommand, takes_rules_from_a_file) {
 
 TEST_F(CheckCommand, mistakes_are_2) {
   const std::string good = hook("");
-  EXPECT_THAT(run({"check", good}).err, HasSubstr("which rules?"));
+  EXPECT_THAT(run({"check", good}).err, HasSubstr("no rule given"));
   EXPECT_THAT(run({"check", "--rule", "DeadRelu"}).err, HasSubstr("which run"));
   EXPECT_THAT(run({"check", good, "--rule", "DeadRelus"}).err, HasSubstr("DeadRelu"));
   EXPECT_THAT(run({"check", good, "--rule", "DeadRelu", "--profile", "x"}).err,

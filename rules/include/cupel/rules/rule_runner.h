@@ -31,9 +31,9 @@ struct RunnerOptions {
   /// over the same run with the same rules goes on from, however this one ended, and
   /// `<out>.status.json` says how the rules stand.
   std::string out = {};
-  /// What is done when an incident begins: a rule fires that had not fired when it was asked
-  /// before. Once for each incident; where lines are kept in a file, also when the runner is killed
-  /// and another goes on.
+  /// What is done when an incident begins: a rule fires that had not fired at the last step before
+  /// that it could judge. Once for each incident; where lines are kept in a file, also when the
+  /// runner is killed and another goes on.
   std::vector<Action> actions = {};
   bool dry_run = false;  ///< Nothing is done; lines say what would be.
   /// How often rules are asked between steps (Rule::on_tick).
