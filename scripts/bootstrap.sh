@@ -18,7 +18,7 @@ usage: scripts/bootstrap.sh [SET…]           install what is missing (default:
 sets:
   demo    system packages and Arrow
   build   demo, sol2 and the AWS runtime: all that building and running cupel needs
-  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, node
+  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
@@ -39,7 +39,7 @@ build_packages=(
   ca-certificates xz-utils
 )
 test_packages=(
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libgtest-dev libgmock-dev libbenchmark-dev python3
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
 

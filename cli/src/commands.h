@@ -99,7 +99,8 @@ struct CheckOptions {
 int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err);
 
 struct RulesOptions {
-  std::string name;  // empty: all
+  std::string name;      // empty: all
+  std::string markdown;  // a directory to write pages to
   bool json = false;
 };
 int run_rules(const RulesOptions& options, std::ostream& out);

@@ -274,10 +274,16 @@ class CommandLine {
 
   void add_rules() {
     CLI::App* app = add_command("rules", "List the built-in rules, or describe one",
-                                "  cupel rules\n  cupel rules VanishingGradient",
+                                "  cupel rules\n  cupel rules VanishingGradient\n"
+                                "  cupel rules --markdown docs/rules",
                                 [this] { return run_rules(rules_, out_); });
     app->add_option("NAME", rules_.name, "the rule to describe, in either form of its name");
     add_json(app, rules_.json, "a JSON array; with NAME an object");
+    app->add_option("--markdown", rules_.markdown,
+                    "write a page of each rule, and README.md, which lists them, to DIR")
+        ->type_name("DIR")
+        ->excludes(app->get_option("NAME"))
+        ->excludes(app->get_option("--json"));
   }
 
   void add_verify() {

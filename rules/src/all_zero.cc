@@ -32,17 +32,17 @@ double percent_of(std::int64_t zeros, std::int64_t elements) {
   return 100 * static_cast<double>(zeros) / static_cast<double>(elements);
 }
 
-std::optional<Zeros> from_extremes(const RecordView& record) {
-  if (const auto abs_max = record.reduction(kAbsMax))
+std::optional<Zeros> from_extremes(TensorCopy& copy) {
+  if (const auto abs_max = copy.saved(kAbsMax))
     if (*abs_max == 0) return Zeros{100, false, "abs_max (saved)"};
-  if (const auto abs_min = record.reduction(kAbsMin))
+  if (const auto abs_min = copy.saved(kAbsMin))
     if (*abs_min > 0) return Zeros{0, false, "abs_min (saved)"};
-  const auto min = record.reduction(kMin);
-  const auto max = record.reduction(kMax);
+  const auto min = copy.saved(kMin);
+  const auto max = copy.saved(kMax);
   if (min && max && *min == 0 && *max == 0) return Zeros{100, false, "min, max (saved)"};
   if (min && *min > 0) return Zeros{0, false, "min (saved)"};
   if (max && *max < 0) return Zeros{0, false, "max (saved)"};
-  if (record.reduction(kAbsMax)) return Zeros{100, true, "abs_max (saved)"};
+  if (copy.saved(kAbsMax)) return Zeros{100, true, "abs_max (saved)"};
   if (min && *min != 0) return Zeros{100, true, "min (saved)"};
   if (max && *max != 0) return Zeros{100, true, "max (saved)"};
   return std::nullopt;
@@ -61,6 +61,23 @@ class AllZero final : public TensorRule {
  public:
   static constexpr std::string_view kName = "AllZero";
   static constexpr std::string_view kSummary = "too many elements of a tensor are zero";
+  static constexpr std::string_view kDescription = R"(
+The share of a tensor's elements that are 0, in percent:
+
+    100 * zeros / elements >= threshold
+
+fires, at exactly the threshold too. -0 is zero; NaN, infinities and the smallest number are not.
+collection_names or tensor_regex has to say what to look at. Each worker's copy is judged by itself,
+each step by itself, in every mode; scalars and integers count, text and empty tensors are skipped.
+
+The counts that a hook keeps beside reductions are exact and come first. With the default of 100,
+abs_max, or min and max, settle it as well; with a smaller threshold only a range without 0 does,
+and the raw value is read otherwise. l1 and l2 are not asked: small elements vanish in them.
+
+Gradients and weights are worth watching; outputs of ReLUs are half zero when all is well.
+Reductions of any kind bring the counts, and then the rule needs the index alone.
+)";
+  static constexpr std::string_view kExample = "AllZero,collection_names=gradients,threshold=90";
   static constexpr std::array kParameters = {
       kCollectionNames, kTensorRegex,
       ParameterInfo{"threshold", "float", "100",
@@ -91,7 +108,7 @@ class AllZero final : public TensorRule {
  private:
   void judge(TensorCopy& copy) override {
     if (!copy.has_numbers()) return;
-    std::optional<Zeros> zeros = from_index(copy.record());
+    std::optional<Zeros> zeros = from_index(copy);
     if (!zeros && copy.record().has_value()) {
       const auto value = copy.value();
       if (!value) return;
@@ -110,10 +127,12 @@ class AllZero final : public TensorRule {
     });
   }
 
-  std::optional<Zeros> from_index(const RecordView& record) const {
-    if (const auto counts = record.counts())
-      return Zeros{percent_of(counts->zero, record.elements()), false, "zeros (counts)"};
-    const auto zeros = from_extremes(record);
+  std::optional<Zeros> from_index(TensorCopy& copy) const {
+    if (const auto counts = copy.record().counts()) {
+      copy.met(*counts);
+      return Zeros{percent_of(counts->zero, copy.record().elements()), false, "zeros (counts)"};
+    }
+    const auto zeros = from_extremes(copy);
     return zeros && zeros->at_most && threshold_ < 100 ? std::nullopt : zeros;
   }
 

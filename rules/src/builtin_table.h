@@ -9,12 +9,19 @@ namespace cupel {
 
 /// The entry of a rule's class R, which has
 ///   kName, kSummary, kParameters   what is printed of it;
+///   kDescription, kExample         likewise; the description may begin and end with a line break;
 ///   Options                        its parameters, read;
 ///   read(ParameterReader&)         reads them;
 ///   needs(const Options&)          what a run must have saved, also of Options{};
 ///   R(Trial&, Options).
 template <class R>
 BuiltinRule builtin_rule();
+
+constexpr std::string_view without_outer_breaks(std::string_view text) {
+  if (text.starts_with('\n')) text.remove_prefix(1);
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
 
 template <class R>
 typename R::Options read_options(const RuleParameters& parameters) {
@@ -29,6 +36,8 @@ BuiltinRule builtin_rule() {
   return {
       .name = R::kName,
       .summary = R::kSummary,
+      .description = without_outer_breaks(R::kDescription),
+      .example = R::kExample,
       .reads = describe(R::needs(typename R::Options{})),
       .parameters = R::kParameters,
       .make = [](Trial& base, const RuleParameters& parameters) -> std::unique_ptr<Rule> {

@@ -68,6 +68,27 @@ class CheckInputImages final : public Detector {
  public:
   static constexpr std::string_view kName = "CheckInputImages";
   static constexpr std::string_view kSummary = "input images are not centered at 0";
+  static constexpr std::string_view kDescription = R"(
+Gathers the images of a tensor over steps and workers, for each mode by itself. Once there are
+threshold_samples of them
+
+    |sum of a channel / its elements| > threshold_mean
+
+fires for each channel, strictly, and gathering begins anew with the next step. Until then the rule
+explains how many images it has.
+
+Axis 0 is the batch, and each position on the axis channel is a colour channel; a negative channel
+counts from the end, and channel=0 makes the whole tensor one image. Where the shape has no such
+axis the mean of all elements is judged. NaN in a channel keeps it from firing, and an infinity
+makes it fire. Text and empty tensors are skipped.
+
+Raw values are read, every element once. Of images with one channel, or where only the mean was
+saved, the index is enough; of several channels that mean is one over all of them, and the message
+says "approximate". Images scaled to 0 to 1 and not centered have a mean of about 0.5: that is the
+typical find.
+)";
+  static constexpr std::string_view kExample =
+      "CheckInputImages,regex=^input_images$,threshold_samples=1000";
   static constexpr std::array kParameters = {
       ParameterInfo{"threshold_mean", "float", "0.2",
                     "fires when the magnitude of a channel's mean is above this (>= 0)"},
@@ -181,21 +202,24 @@ class CheckInputImages final : public Detector {
     return true;
   }
 
-  // Reads what was not read yet; of the copy itself it is said where that fails.
+  // Reads what was not read yet; of the copy itself it is said where that fails, and NaN.
   void read_all(const std::string& tensor, Gathered& gathered, TensorCopy& copy) const {
     for (const Batch& batch : std::exchange(gathered.unread, {})) {
+      const bool is_copy =
+          batch.step == copy.record().step() && batch.worker == copy.record().worker();
       try {
-        read(tensor, batch, gathered);
+        read(tensor, batch, gathered, is_copy ? &copy : nullptr);
       } catch (const TensorUnavailableForStep& error) {
-        if (batch.step == copy.record().step()) copy.skip(error.what());
+        if (is_copy) copy.skip(error.what());
       }
     }
   }
 
-  void read(const std::string& tensor, const Batch& batch, Gathered& into) const {
+  void read(const std::string& tensor, const Batch& batch, Gathered& into, TensorCopy* copy) const {
     const bool one_channel = batch.axis && batch.channels == 1;
     if (batch.mean && (one_channel || !batch.axis || !batch.has_value)) {
       if (one_channel && into.channels.empty()) into.channels.resize(1);
+      if (copy != nullptr) copy->met(*batch.mean);
       Channel& channel = one_channel ? into.channels.front() : into.whole;
       channel.sum += *batch.mean * static_cast<double>(batch.elements);
       channel.elements += static_cast<double>(batch.elements);
@@ -204,6 +228,7 @@ class CheckInputImages final : public Detector {
     }
     const TensorValue value =
         base_trial().tensor(tensor).value(batch.step, Mode::Global, batch.worker);
+    if (copy != nullptr) copy->met(value);
     if (!batch.axis) return add_whole(value, into.whole);
     if (static_cast<std::size_t>(batch.channels) > into.channels.size())
       into.channels.resize(static_cast<std::size_t>(batch.channels));

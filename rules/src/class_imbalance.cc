@@ -51,6 +51,28 @@ class ClassImbalance final : public Detector {
  public:
   static constexpr std::string_view kName = "ClassImbalance";
   static constexpr std::string_view kSummary = "some classes are rare, or mostly predicted wrong";
+  static constexpr std::string_view kDescription = R"(
+Counts labels by class, over steps and workers and for each mode by itself, until there are samples
+of them; then
+
+    most frequent / rarest class that occurs > threshold_imbalance
+    predicted wrong / predicted, of a class, > threshold_misprediction
+
+fire, both strictly, and counting begins anew with the next step. A class that never occurs is no
+imbalance.
+
+Labels and predictions are the tensors whose names the patterns are found in, each joined by name
+and paired element by element, worker by worker. With argmax=True the class of a prediction is where
+the largest element along the last axis is, and of a label too if it has as many axes. Otherwise
+elements are class numbers; fractions from one half on are class 1, lesser ones class 0. What is no
+finite number is not counted. Where the numbers of both differ the predictions are skipped, and
+labels alone are still judged for imbalance.
+
+Raw values are read, every element once. Until there are enough samples the rule explains how many
+it has: choose samples so that even a rare class is among them some ten times.
+)";
+  static constexpr std::string_view kExample =
+      "ClassImbalance,samples=5000,argmax=True,threshold_imbalance=20";
   static constexpr std::array kParameters = {
       ParameterInfo{"threshold_imbalance", "float", "10",
                     "fires when a class is more often labelled than another by this (>= 1)"},

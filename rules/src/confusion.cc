@@ -74,6 +74,28 @@ class Confusion final : public Detector {
  public:
   static constexpr std::string_view kName = "Confusion";
   static constexpr std::string_view kSummary = "classes are often taken for others";
+  static constexpr std::string_view kDescription = R"(
+Of the pairs of label and prediction at one step, over all workers, C(i, j) are labelled i and
+predicted j. For each class i that was predicted, with S the sum of C(j, i) over all j,
+
+    C(i, i) / S < min_diag, or C(j, i) / S > max_off_diag for another class j
+
+fires, both strictly. normalize=true takes, for each class that was labelled, shares of its row
+instead; normalize=trace divides C(i, i) by all that are right, which no balanced problem passes
+with the defaults.
+
+Labels are the tensor of that name, where it was saved, else the tensors of the collection, joined
+in the order of the numbers in their names; predictions likewise. Predictions of two axes are rows
+of scores whose largest element is the class, the first of equal ones; otherwise elements are class
+numbers, and fractions from one half on are class 1. Pairs outside of 0 to category_no - 1 are not
+counted, and the message says how many. Where numbers of labels and predictions differ, or one of
+them is missing, the worker is skipped.
+
+Each step stands alone, in every mode: few samples of a class make shares of little meaning. Save
+labels and predictions of a whole validation set. Raw values are read, every element once.
+)";
+  static constexpr std::string_view kExample =
+      "Confusion,category_no=10,min_diag=0.8,max_off_diag=0.2";
   static constexpr std::array kParameters = {
       ParameterInfo{"category_no", "int", "",
                     "how many classes there are (>= 2); default: as many as are met"},

@@ -23,6 +23,26 @@ class DeadRelu final : public TensorRule {
  public:
   static constexpr std::string_view kName = "DeadRelu";
   static constexpr std::string_view kSummary = "a large part of a ReLU layer is never active";
+  static constexpr std::string_view kDescription = R"(
+Axis 0 of a layer's output is the batch; every element position behind it is a unit, and a list of
+numbers is a batch of one.
+
+    active(unit) = 100 * (samples in which output > 0) / samples
+    a unit is dead if active(unit) < threshold_inactivity
+    100 * dead / units > threshold_layer fires
+
+Both comparisons are strict: exactly half of the units dead is fine by default. Each batch stands
+alone, for each worker by itself, in every mode: a unit that is dead in this batch may live in the
+next. With fewer than 100 samples the default threshold_inactivity means that no sample activates
+the unit. NaN is not active. Scalars, text and empty tensors are skipped.
+
+A saved min above 0 proves that every unit is always active, a saved max of at most 0 that none is;
+all else takes the raw value, every element once. Save the outputs at an interval of some hundred
+steps. The default pattern is found in names that contain relu_output; where nothing matches, the
+rule says so after 10 steps.
+)";
+  static constexpr std::string_view kExample =
+      "DeadRelu,tensor_regex=relu[0-9]*_output,threshold_layer=30";
   static constexpr std::array kParameters = {
       ParameterInfo{"tensor_regex", "list", kDefaultPattern,
                     "patterns searched in the names of tensors"},
@@ -57,9 +77,9 @@ class DeadRelu final : public TensorRule {
  private:
   void judge(TensorCopy& copy) override {
     if (!has_units(copy)) return;
-    const auto min = copy.record().reduction(kMin);
+    const auto min = copy.saved(kMin);
     if (min && *min > 0) return tell(copy, 0, {}, "min (saved)");
-    const auto max = copy.record().reduction(kMax);
+    const auto max = copy.saved(kMax);
     if (max && *max <= 0) return tell(copy, options_.inactivity > 0 ? 100 : 0, {}, "max (saved)");
     if (!copy.record().has_value())
       return copy.skip("what was saved leaves open which units are dead; the raw value would say");

@@ -1,5 +1,7 @@
 #include "elements.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -52,6 +54,16 @@ void widen(const TensorValue& value, std::size_t begin, std::span<double> out) n
     case DType::Utf8:
       return;
   }
+}
+
+bool holds_nan(const TensorValue& value) {
+  bool found = false;
+  if (!is_floating(value.dtype())) return found;
+  for_each_span(value, [&](std::span<const double> elements, std::size_t) {
+    found = std::any_of(elements.begin(), elements.end(), [](double x) { return std::isnan(x); });
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace cupel

@@ -13,6 +13,9 @@ namespace cupel {
 /// Numeric dtypes only; the value holds that many.
 void widen(const TensorValue& value, std::size_t begin, std::span<double> out) noexcept;
 
+/// Whether an element is NaN.
+bool holds_nan(const TensorValue& value);
+
 inline constexpr std::size_t kElementsAtOnce = 512;
 
 /// Calls `visit(span, begin)` for the elements as doubles, some hundred at a time, until it returns

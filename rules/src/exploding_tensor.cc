@@ -36,7 +36,8 @@ struct Question {
 // What is known of one copy of a tensor.
 struct Judgement {
   bool fired = false;
-  double value = 0;   // of the finding
+  double value = 0;  // of the finding
+  bool nan = false;
   std::string read;   // what was read and whence
   std::string found;  // "nan 3, +inf 1, -inf 0"
 };
@@ -48,7 +49,7 @@ std::string counts_text(const ValueCounts& counts) {
 
 Judgement judge_counts(const ValueCounts& counts, Question question, std::string_view read) {
   const std::int64_t bad = counts.nan + (question.only_nan ? 0 : counts.pos_inf + counts.neg_inf);
-  Judgement judgement{bad > 0, static_cast<double>(bad), {}, {}};
+  Judgement judgement{bad > 0, static_cast<double>(bad), counts.nan > 0, {}, {}};
   if (question.in_words) {
     judgement.read = read;
     judgement.found = counts_text(counts);
@@ -96,7 +97,7 @@ std::optional<Judgement> judge_extremes(const ReductionValues& saved, Question q
     judgement.found = named_values(saved, kExtremes);
   }
   if (nan) {
-    judgement.fired = true;
+    judgement.fired = judgement.nan = true;
     judgement.value = kNaN;
     return judgement;
   }
@@ -151,7 +152,7 @@ std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_na
     if (std::isnan(*value)) any_nan = true;
     if (std::isinf(*value) && sum.op == ReductionOp::Mean) infinite_mean = value;
   }
-  Judgement judgement{true, kNaN, names_of(saved, kSums), named_values(saved, kSums)};
+  Judgement judgement{true, kNaN, any_nan, names_of(saved, kSums), named_values(saved, kSums)};
   if (any_nan) {
     judgement.found += only_nan ? ", approximate: nan or inf-inf" : ", nan or inf-inf";
     return judgement;
@@ -185,6 +186,22 @@ class ExplodingTensor final : public TensorRule {
  public:
   static constexpr std::string_view kName = "ExplodingTensor";
   static constexpr std::string_view kSummary = "NaN or infinities in a tensor";
+  static constexpr std::string_view kDescription = R"(
+A tensor fires if it holds NaN, or an infinity of either sign; with only_nan=True infinities are
+fine. Each worker's copy is judged by itself, each step by itself, in every mode. Without
+collection_names and tensor_regex all tensors of a step are looked at; given both, those of either.
+Integers, booleans and text cannot hold what the rule looks for, and an empty tensor holds nothing.
+
+The counts that a hook keeps beside reductions are exact and come first; then min and max, and
+abs_max, which propagate NaN and hold an infinity if there is one; then any finite mean, sum, l1 or
+l2, which proves that every element is finite. Only what these leave open is read as a raw value. A
+sum that is not finite may be overflow: without a raw value such a tensor is skipped, but for NaN,
+which fires as "nan or inf-inf", and an infinite mean.
+
+With reductions the rule needs the index alone, whatever the size of the tensors, and may watch
+everything. The message tells how many elements are bad, and of a raw value the first of them.
+)";
+  static constexpr std::string_view kExample = "ExplodingTensor,collection_names=gradients,losses";
   static constexpr std::array kParameters = {
       kCollectionNames, kTensorRegex,
       ParameterInfo{"only_nan", "bool", "False", "whether infinities are fine"}};
@@ -224,6 +241,7 @@ class ExplodingTensor final : public TensorRule {
       return copy.skip(
           "what was saved leaves open whether there are NaN or infinities; min and max, or the raw "
           "value, would say");
+    if (judgement->nan) copy.met(kNaN);
     copy.judged(judgement->fired, judgement->value, 0, [&] {
       return Words{judgement->read, judgement->found, judgement->found};
     });

@@ -36,6 +36,24 @@ class FeatureImportanceOverweight final : public Detector {
  public:
   static constexpr std::string_view kName = "FeatureImportanceOverweight";
   static constexpr std::string_view kSummary = "a few features bear most of the importance";
+  static constexpr std::string_view kDescription = R"(
+Each matching tensor is the importance of one feature. Of one worker at one step
+
+    (sum of the nfeatures largest) / (sum of all) > threshold
+
+fires, strictly. With the default pattern these are the tensors feature_importance/weight/FEATURE,
+as often as a feature is used in splits; a pattern such as feature_importance/gain judges by another
+measure, and one that matches several measures would mix them.
+
+Each step stands alone, in every mode. Where there are no more than nfeatures features their share
+is always all, so that the step is skipped; and so it is where the sum is 0, negative or not finite.
+A tensor of several numbers is skipped and the rest judged. Equal importances are ordered by name.
+
+Importances are scalars, which the index holds: the rule opens no file of values. With few features
+raise the threshold: of four equal ones any three bear 75 percent.
+)";
+  static constexpr std::string_view kExample =
+      "FeatureImportanceOverweight,threshold=0.6,nfeatures=2";
   static constexpr std::array kParameters = {
       ParameterInfo{"threshold", "float", "0.8",
                     "fires when the share of the largest importances is above this (0 to 1)"},

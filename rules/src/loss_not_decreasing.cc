@@ -51,6 +51,27 @@ class LossNotDecreasing final : public LossRule {
  public:
   static constexpr std::string_view kName = "LossNotDecreasing";
   static constexpr std::string_view kSummary = "a loss does not go down";
+  static constexpr std::string_view kDescription = R"(
+Every num_steps steps or more, a loss L is compared with P, the latest one saved at least num_steps
+steps before:
+
+    L <= P:  100 * (P - L) / |P| < diff_percent fires
+    L > P:   100 * (L - B) / |B| > increase_threshold_percent fires
+    L is NaN or infinite: fires
+
+where B is the lowest loss that was compared with so far: slow growth that no two checks would show
+is found. All comparisons are strict. Beside the collection losses, tensors of collection_names and
+tensor_regex are losses; of what is no scalar the mean counts, and of several workers theirs.
+
+Steps are counted in the mode: each loss is judged in the first of EVAL, TRAIN and all steps that it
+was saved in so far, or in the one that mode says. Steps of another mode, and those before a check
+is due, are noted and not judged. A loss that stays 0 is fine. Where no mean, sum or value was saved
+the copy is skipped.
+
+Losses are scalars, which the index holds: the rule opens no file of values. A loss of single
+batches is noisy: take num_steps so large that training has to show, or watch the loss of EVAL.
+)";
+  static constexpr std::string_view kExample = "LossNotDecreasing,num_steps=100,diff_percent=1";
   static constexpr std::array kParameters = {
       kCollectionNames,
       kTensorRegex,

@@ -39,11 +39,15 @@ struct Sequences {
   bool read_value = false;
 };
 
-std::optional<double> found_in_index(const RecordView& record, double token) {
-  if (token == 0)
-    if (const auto counts = record.counts()) return static_cast<double>(counts->zero);
-  const auto min = record.reduction(kMin);
-  const auto max = record.reduction(kMax);
+std::optional<double> found_in_index(TensorCopy& copy, double token) {
+  if (token == 0) {
+    if (const auto counts = copy.record().counts()) {
+      copy.met(*counts);
+      return static_cast<double>(counts->zero);
+    }
+  }
+  const auto min = copy.saved(kMin);
+  const auto max = copy.saved(kMax);
   if ((min && *min > token) || (max && *max < token)) return 0;
   return std::nullopt;
 }
@@ -52,6 +56,26 @@ class NLPSequenceRatio final : public Detector {
  public:
   static constexpr std::string_view kName = "NLPSequenceRatio";
   static constexpr std::string_view kSummary = "a token makes up too much of the sequences";
+  static constexpr std::string_view kDescription = R"(
+The share of a token, such as padding or unknown words, among all elements of a tensor at a step,
+over all workers:
+
+    100 * (elements equal to the token) / elements > threshold
+
+fires, strictly, for each token by itself. The first threshold belongs to the first token and so on;
+the last one also to all tokens behind it, and thresholds beyond the tokens are ignored. Numbers are
+compared exactly; NaN is no token.
+
+Each step stands alone, in every mode, and each tensor too. Text and empty tensors are skipped. A
+copy that cannot be counted is skipped, and those of the other workers are judged.
+
+For token 0 the counts of floating-point tensors suffice; a saved min above a token, or a max below
+it, says that there is none. All else takes the raw value, every element once, whatever the number
+of tokens. Half of a batch being padding, the default, is a batch whose sequences differ much in
+length: sorting them by length into batches saves that much time.
+)";
+  static constexpr std::string_view kExample =
+      "NLPSequenceRatio,tensor_regex=tokens,token_values=0,1,token_thresholds_percent=40,10";
   static constexpr std::array kParameters = {
       ParameterInfo{"tensor_regex", "list", kDefaultPattern,
                     "patterns searched in the names of tensors"},
@@ -125,7 +149,7 @@ class NLPSequenceRatio final : public Detector {
     std::vector<double> found(options_.tokens.size());
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto known = found_in_index(copy.record(), options_.tokens[i].value);
+      const auto known = found_in_index(copy, options_.tokens[i].value);
       if (known)
         found[i] = *known;
       else

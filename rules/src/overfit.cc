@@ -59,6 +59,25 @@ class Overfit final : public LossRule {
  public:
   static constexpr std::string_view kName = "Overfit";
   static constexpr std::string_view kSummary = "losses of validation rise above those of training";
+  static constexpr std::string_view kDescription = R"(
+Compares validation with training, loss by loss:
+
+    ratio = (validation - training) / |training| > ratio_threshold
+
+patience times in a row fires, and again at each time after; one that is not above begins the count
+anew. A ratio of exactly the threshold is not above.
+
+In a run with EVAL steps, validation is the mean of a loss over the current stretch of EVAL steps,
+training its mean over the latest stretch of TRAIN steps. Every EVAL step counts as one time. In a
+run without, names are paired at one step, as XGBoost gives them: train-rmse with validation-rmse,
+eval-rmse, val-rmse or test-rmse; auc, map and other metrics that grow are left out.
+
+Of what is no scalar the mean counts, and of several workers theirs. Losses that are not finite are
+not counted, steps before start_step are passed over, and a training loss of 0 is taken for 1e-12.
+Losses are scalars, which the index holds: the rule opens no file of values. Save them at every step
+of EVAL and often in TRAIN: means of few steps are noisy, and patience helps against that.
+)";
+  static constexpr std::string_view kExample = "Overfit,patience=3,ratio_threshold=0.2";
   static constexpr double kMost = std::numeric_limits<double>::max();
   static constexpr std::array kParameters = {
       kLossRegex, ParameterInfo{"start_step", "int", "0", "global steps before it are passed over"},
@@ -131,13 +150,14 @@ class Overfit final : public LossRule {
         metric.training = loss;
         for (auto& [tensor, validation] : metric.validations)
           compare_pair(metric, validation, verdict);
-        return;
+        return noted(verdict, loss, "of training, for losses of validation");
       }
       case LossName::Kind::Validation: {
         Metric& metric = metrics_[name.metric];
         Metric::Validation& validation = metric.validations[*loss.tensor];
         validation.loss = loss;
-        return compare_pair(metric, validation, verdict);
+        if (compare_pair(metric, validation, verdict)) return;
+        return noted(verdict, loss, "waits for a loss of training at this step");
       }
       case LossName::Kind::Growing:
         return noted(verdict, loss, "a metric that grows");
@@ -146,14 +166,16 @@ class Overfit final : public LossRule {
     }
   }
 
-  // When the second of the two has come.
-  void compare_pair(const Metric& metric, Metric::Validation& validation, Verdict* verdict) const {
-    if (!metric.training || metric.training->step != validation.loss->step) return;
+  // When the second of the two has come; whether it has.
+  bool compare_pair(const Metric& metric, Metric::Validation& validation, Verdict* verdict) const {
+    if (!metric.training || metric.training->step != validation.loss->step) return false;
     const double above = validation.loss->value;
     const double base = metric.training->value;
     if (!std::isfinite(above) || !std::isfinite(base))
-      return noted(verdict, *validation.loss, "not finite");
-    compare(*validation.loss, above, base, validation.times, verdict);
+      noted(verdict, *validation.loss, "not finite");
+    else
+      compare(*validation.loss, above, base, validation.times, verdict);
+    return true;
   }
 
   void compare(const Loss& loss, double validation, double training, std::int64_t& times,

@@ -40,6 +40,27 @@ class Overtraining final : public LossRule {
  public:
   static constexpr std::string_view kName = "Overtraining";
   static constexpr std::string_view kSummary = "a loss has stopped to improve";
+  static constexpr std::string_view kDescription = R"(
+Counts how many saved values of a loss in a row have not improved:
+
+    lowest - L > delta is an improvement: L becomes the lowest, the count 0
+    anything else adds one; a count >= patience fires
+
+An improvement by exactly delta is none, and neither is a value that is NaN or infinite. The first
+value is the first lowest. delta is absolute: it is in the unit of the loss.
+
+Values of TRAIN and of EVAL are counted by themselves, with patience_train and patience_validation.
+In a run without EVAL steps names tell the two apart, as XGBoost gives them: validation-rmse,
+eval-rmse, val-rmse and test-rmse are validation, every other loss is training, in all steps as one
+series; auc, map and other metrics that grow are left out. Of what is no scalar the mean counts, and
+of several workers theirs.
+
+Losses are scalars, which the index holds: the rule opens no file of values. Patience counts saved
+values, not steps: losses of single batches seldom beat the lowest, so choose it by how often they
+are saved.
+)";
+  static constexpr std::string_view kExample =
+      "Overtraining,patience_train=20,patience_validation=20,delta=0.001";
   static constexpr std::array kParameters = {
       kLossRegex,
       ParameterInfo{"patience_train", "int", "5",

@@ -98,6 +98,25 @@ class PoorWeightInitialization final : public Detector {
  public:
   static constexpr std::string_view kName = "PoorWeightInitialization";
   static constexpr std::string_view kSummary = "training began with bad weights";
+  static constexpr std::string_view kDescription = R"(
+Judges the first saved steps at which anything that it reads is there, as many as steps says, in
+TRAIN if the run has such steps; later ones are not applicable. Any of three signs fires:
+
+    largest / smallest variance of the inputs of activations > threshold
+    95th - 5th percentile of a gradient < distribution_range
+    steps since the lowest loss >= patience
+
+The variances are those of the layers at one step, of one worker, and take two layers; a variance of
+0 beside another one is infinitely far from it. Percentiles lie between the two nearest elements, as
+numpy has them. The loss of a step is the mean of all scalars of the collection losses over all
+workers; its history begins with the run. A test that lacks its tensors is left out. Single
+elements, text, empty tensors and NaN are skipped, and a loss that is not finite says nothing.
+
+Variances (or std) and losses come from the index where they were saved; gradients are read as raw
+values and sorted in part. With an interval of 500, "the first 10 steps" end at step 4500: save
+every step up to the tenth instead.
+)";
+  static constexpr std::string_view kExample = "PoorWeightInitialization,steps=20";
   static constexpr double kMost = std::numeric_limits<double>::max();
   static constexpr std::array kParameters = {
       ParameterInfo{"activation_inputs_regex", "list", ".*relu_input",
@@ -227,7 +246,12 @@ class PoorWeightInitialization final : public Detector {
     });
     for (const auto& of_worker : variances) {
       const auto& [least, most, count] = of_worker.second;
-      if (count < 2) continue;
+      if (count < 2) {
+        tell_of(*this, verdict, {*least.tensor, of_worker.first}, [] {
+          return Words{"variances", "one layer, and none to compare it with", {}};
+        });
+        continue;
+      }
       const double ratio = most.number > 0 ? most.number / least.number : 1;
       const std::string between = ", " + short_text(most.number) + " and " +
                                   short_text(least.number) + " of " + *least.tensor;
@@ -273,14 +297,21 @@ class PoorWeightInitialization final : public Detector {
     base_trial().visit_step(step, losses_,
                             [&](const RecordView& record) { add(record, now, verdict); });
     take(now);
-    if (now.count == 0 || !std::isfinite(now.value())) return;
+    if (now.count == 0) return;
+    const std::string read = "mean of " + std::to_string(now.count) + " losses";
+    if (!std::isfinite(now.value())) {
+      tell_of(*this, verdict, {*now.tensor, now.worker}, [&] {
+        return Words{read, "not finite", {}};
+      });
+      return;
+    }
     const auto since = static_cast<double>(history_.since);
     const auto patience = static_cast<double>(options_.patience);
     tell_of(*this, verdict,
             {*now.tensor, now.worker, history_.since >= options_.patience, since, patience}, [&] {
               const std::string compared =
                   "steps since the lowest loss " + comparison_text(since, ">=", patience);
-              return Words{"mean of " + std::to_string(now.count) + " losses", compared,
+              return Words{read, compared,
                            compared + ", it was " + short_text(history_.lowest) + " and is " +
                                short_text(now.value())};
             });
@@ -288,8 +319,11 @@ class PoorWeightInitialization final : public Detector {
 
   // Only scalars are losses to be followed; the collection may hold what they are made of.
   void add(const RecordView& record, MeanLoss& into, Verdict& verdict) const {
-    if (record.elements() != 1) return;
     TensorCopy copy(*this, record, verdict);
+    if (record.elements() != 1)
+      return copy.noted([] {
+        return Words{"elements (saved)", "no scalar, and not followed", {}};
+      });
     if (!copy.has_numbers()) return;
     const auto mean = copy.number(kMean);
     if (!mean) return;

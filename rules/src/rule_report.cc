@@ -56,6 +56,7 @@ void explain_step(const Outcome& outcome, VerdictLine& line) {
   const Verdict& verdict = outcome.verdict;
   line.observations = verdict.observations();
   line.skips = verdict.skips();
+  line.nan_seen = verdict.nan_seen();
   if (outcome.kind == Outcome::Kind::Skipped) {
     line.message = "skipped: " + outcome.message;
   } else if (!verdict.applicable()) {
@@ -128,6 +129,7 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
   if (summary.status != RuleStatus::IssuesFound) summary.first_step = found.step;
   summary.status = RuleStatus::IssuesFound;
   found.missing_workers = missing;
+  found.nan_seen = verdict.nan_seen();
   found.findings_beyond = verdict.findings_beyond();
   found.message =
       outcome.message.empty() ? findings_message(verdict, found.num_workers) : outcome.message;

@@ -34,6 +34,26 @@ class SaturatedActivation final : public TensorRule {
  public:
   static constexpr std::string_view kName = "SaturatedActivation";
   static constexpr std::string_view kSummary = "a large part of a tanh or sigmoid layer saturates";
+  static constexpr std::string_view kDescription = R"(
+Looks at inputs of tanh and sigmoid layers: which of the two is what the name speaks of last, in any
+case; a name that speaks of neither is skipped. Axis 0 is the batch, every element position behind
+it a unit, and a list of numbers a batch of one.
+
+    active(unit) = 100 * (samples in which min < input < max) / samples
+    a unit is saturated if active(unit) < threshold_inactivity
+    100 * saturated / units > threshold_layer fires
+
+min and max are threshold_tanh_min and threshold_tanh_max, or those of sigmoid; an input that is
+exactly one of them is outside, and NaN is not active. Between the defaults the gradient of the
+function is more than nothing in f32. Each batch stands alone, for each worker by itself, in every
+mode. Scalars, text and empty tensors are skipped.
+
+A saved min and max within the bounds prove that no unit is saturated, a range beyond them that all
+are; all else takes the raw value, every element once. Saving min and max beside it makes healthy
+steps cost nothing.
+)";
+  static constexpr std::string_view kExample =
+      "SaturatedActivation,tensor_regex=tanh[0-9]*_input,threshold_layer=30";
   static constexpr std::array kParameters = {
       kCollectionNames,
       ParameterInfo{"tensor_regex", "list", kDefaultPattern,
@@ -129,8 +149,8 @@ class SaturatedActivation final : public TensorRule {
     if (!has_units(copy)) return;
     const auto bounds = bounds_of(copy.record().tensor());
     if (!bounds) return copy.skip("its name speaks neither of tanh nor of sigmoid");
-    const auto min = copy.record().reduction(kMin);
-    const auto max = copy.record().reduction(kMax);
+    const auto min = copy.saved(kMin);
+    const auto max = copy.saved(kMax);
     if (min && max && *min > bounds->low && *max < bounds->high)
       return tell(copy, *bounds, 0, {}, "min, max (saved)");
     const double all = options_.inactivity > 0 ? 100 : 0;

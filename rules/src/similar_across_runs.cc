@@ -31,6 +31,27 @@ class SimilarAcrossRuns final : public TensorRule {
  public:
   static constexpr std::string_view kName = "SimilarAcrossRuns";
   static constexpr std::string_view kSummary = "tensors are not what they were in another run";
+  static constexpr std::string_view kDescription = R"(
+Compares a tensor a with b of the same name in another run, at the same mode, step of that mode and
+worker. A tensor that differs fires: its shape is another, or for some element none of
+
+    a == b, |a - b| <= atol + rtol * |b|, both are NaN
+
+holds. With fire_on=similar it is the other way round: a step fires once if all that was compared is
+close. Without collection_names and tensor_regex all tensors of the step are compared.
+
+Raw values are compared where both runs have them, else the reductions that both have, and the
+message says "approximate". Means that were saved often prove a difference from the index. What the
+other run has not saved at that step is skipped, as are text and empty tensors. Nothing is
+remembered from step to step.
+
+The other run is opened when the rule is made, and has to be there. While it is still being written
+its steps are waited for; with --no-wait a step that it has not reached is skipped. Two runs of one
+seed that should agree bit for bit are compared with rtol=0 and atol=0. `cupel diff` finds the first
+difference of two finished runs.
+)";
+  static constexpr std::string_view kExample =
+      "SimilarAcrossRuns,other_trials=runs/reference,collection_names=weights";
   static constexpr double kMost = std::numeric_limits<double>::max();
   static constexpr std::array kParameters = {
       ParameterInfo{"other_trials", "text", "", "the run to compare with: one path (required)"},
@@ -127,7 +148,7 @@ class SimilarAcrossRuns final : public TensorRule {
   }
 
   bool settled_by_means(TensorCopy& copy, const TensorRecord& there) {
-    const auto mean = copy.record().reduction(kMean);
+    const auto mean = copy.saved(kMean);
     const auto other_mean = there.reductions.get(kMean);
     const auto other_abs_mean = there.reductions.get(kAbsMean);
     if (!mean || !other_mean || !other_abs_mean) return false;
@@ -142,16 +163,20 @@ class SimilarAcrossRuns final : public TensorRule {
     const RecordView& here = copy.record();
     const auto value = copy.value();
     if (!value) return;
-    const TensorValue there = tensor.value(here.mode_step(), here.mode(), here.worker());
-    const bool same_shape = value->shape() == there.shape();
-    if (!same_shape)
-      return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
-    tell(copy, closeness_of(*value, there, options_.tolerance, true), "elements (from raw)", {});
+    try {
+      const TensorValue there = tensor.value(here.mode_step(), here.mode(), here.worker());
+      if (value->shape() != there.shape())
+        return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
+      tell(copy, closeness_of(*value, there, options_.tolerance, true), "elements (from raw)", {});
+    } catch (const TensorUnavailableForStep& error) {
+      copy.skip("of the other run: " + std::string(error.what()));
+    }
   }
 
   void compare_reductions(TensorCopy& copy, const TensorRecord& there) {
     const ReductionValues here = copy.record().reductions();
     const ReductionSet common = in_both(here.set, there.reductions.set);
+    copy.met(here);
     if (common.empty()) return copy.skip("the runs have neither values nor reductions in common");
     const std::string names = names_of(common);
     tell(copy, closeness_of(here, there.reductions, common, options_.tolerance), names + " (saved)",

@@ -17,6 +17,25 @@ class StalledTrainingRule final : public Detector {
  public:
   static constexpr std::string_view kName = "StalledTrainingRule";
   static constexpr std::string_view kSummary = "nothing new was saved for a while";
+  static constexpr std::string_view kDescription = R"(
+Looks at the clock about once a second while `cupel watch` waits for data:
+
+    seconds since the last new data >= threshold
+
+fires once and ends the rule. New data is any step that any worker commits; the clock starts when
+the rule is first asked, not when the run was last written, so that an old run does not fire at
+once.
+
+A run that has ended, and says so, is never stalled; neither does the rule say anything of steps.
+With --no-wait nothing is waited for, and it finds nothing. stop_training_on_fire=True asks the
+watched run to stop, as the action stop does.
+
+No tensor is read. Training is silent between two saved steps: a threshold must be longer than the
+slowest of these gaps, with evaluation and checkpoints in it. That a line is said depends on the
+clock, so this rule is not repeatable.
+)";
+  static constexpr std::string_view kExample =
+      "StalledTrainingRule,threshold=600,stop_training_on_fire=True";
   static constexpr std::array kParameters = {
       ParameterInfo{"threshold", "int", "1800",
                     "fires after so many seconds without new data (> 0)"},
@@ -55,7 +74,7 @@ class StalledTrainingRule final : public Detector {
     }
     const auto silent = std::chrono::duration_cast<std::chrono::seconds>(now - *last_news_).count();
     Verdict verdict;
-    if (silent < options_.threshold) return verdict;
+    if (silent < options_.threshold || base_trial().ended()) return verdict;
     verdict.add({.value = static_cast<double>(silent),
                  .threshold = static_cast<double>(options_.threshold),
                  .message = "no new data for " + std::to_string(silent) +

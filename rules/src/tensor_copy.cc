@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "elements.h"
 
 namespace cupel {
 
@@ -21,7 +22,31 @@ bool TensorCopy::has_numbers() {
   return false;
 }
 
+std::optional<double> TensorCopy::saved(Reduction reduction) {
+  const std::optional<double> number = record_.reduction(reduction);
+  if (number) met(*number);
+  return number;
+}
+
+void TensorCopy::met(const ReductionValues& reductions) noexcept {
+  reductions.set.for_each([&](Reduction reduction) { met(*reductions.get(reduction)); });
+}
+
+// The counts spare looking at every element.
+void TensorCopy::met(const TensorValue& value) {
+  if (const auto counts = record_.counts())
+    met(*counts);
+  else if (holds_nan(value))
+    verdict_.saw_nan();
+}
+
 std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
+  const auto number = number_of(wanted);
+  if (number) met(number->value);
+  return number;
+}
+
+std::optional<TensorNumber> TensorCopy::number_of(Reduction wanted) {
   if (const auto saved = saved_number(record_, wanted)) return saved;
   if (!record_.has_value()) {
     skip(none_was_saved(sources_of(wanted)));
@@ -41,8 +66,10 @@ std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
 }
 
 std::optional<TensorValue> TensorCopy::value() {
-  if (auto value = record_.value()) return value;
-  return value_at(record_.step());  // says why there is none
+  auto value = record_.value();
+  if (!value) value = value_at(record_.step());  // says why there is none
+  if (value) met(*value);
+  return value;
 }
 
 std::optional<TensorValue> TensorCopy::value_at(std::int64_t step) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,8 @@ class TensorCopy {
   void skip(std::string reason);
   /// Whether there are numbers to judge; text and empty tensors are skipped.
   bool has_numbers();
+  /// The reduction, if it was saved.
+  std::optional<double> saved(Reduction reduction);
   /// The reduction as it was saved, or derived from what was, or computed from the raw value. Where
   /// there is none of it, skips and returns nothing.
   std::optional<TensorNumber> number(Reduction wanted);
@@ -35,6 +38,17 @@ class TensorCopy {
   std::optional<TensorValue> value();
   /// The raw value of an earlier step from the same worker, likewise.
   std::optional<TensorValue> value_at(std::int64_t step);
+
+  /// A NaN among what the rule looks at is told in its verdict. Whatever is read through this class
+  /// is looked at by itself; of what a rule reads otherwise it tells here.
+  void met(double number) noexcept {
+    if (std::isnan(number)) verdict_.saw_nan();
+  }
+  void met(const ValueCounts& counts) noexcept {
+    if (counts.nan > 0) verdict_.saw_nan();
+  }
+  void met(const ReductionValues& reductions) noexcept;
+  void met(const TensorValue& value);
 
   /// Counts a judgement. `words()` gives its Words and is called only if somebody reads them.
   template <class F>
@@ -50,6 +64,7 @@ class TensorCopy {
   }
 
  private:
+  std::optional<TensorNumber> number_of(Reduction wanted);
   void tell(bool fired, double value, double threshold, Words words);
   const Rule& rule_;
   const RecordView& record_;

@@ -18,6 +18,24 @@ class TensorVariance final : public TensorRule {
  public:
   static constexpr std::string_view kName = "TensorVariance";
   static constexpr std::string_view kSummary = "the variance of a tensor is too large or too small";
+  static constexpr std::string_view kDescription = R"(
+The variance of a tensor, its mean square distance from its mean (divided by n, not n - 1):
+
+    variance > max_threshold, or variance < min_threshold, fires
+
+Both are strict, and at least one of them has to be given, with collection_names or tensor_regex to
+say of what. Each worker's copy is judged by itself, each step by itself, in every mode.
+
+A saved variance is taken, else the square of a saved std; otherwise the raw value is read, every
+element once. A tensor of one element does not vary and is skipped, as are text, empty tensors, and
+what was saved with other reductions only. NaN never fires; an infinite variance is above any
+threshold.
+
+The reduction variance alone feeds the rule. Of activations a small variance tells of a signal that
+dies out from layer to layer, of weights a large one of training that runs away.
+)";
+  static constexpr std::string_view kExample =
+      "TensorVariance,collection_names=weights,max_threshold=10,min_threshold=1e-6";
   static constexpr std::array kParameters = {
       kCollectionNames, kTensorRegex,
       ParameterInfo{"max_threshold", "float", "", "fires when a variance is above this (>= 0)"},

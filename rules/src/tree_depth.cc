@@ -34,6 +34,26 @@ class TreeDepth final : public TensorRule {
  public:
   static constexpr std::string_view kName = "TreeDepth";
   static constexpr std::string_view kSummary = "a boosted tree is too deep";
+  static constexpr std::string_view kDescription = R"(
+Nodes of a tree are numbered as in a heap: the root is 0, the children of i are 2i + 1 and 2i + 2.
+The largest number says how deep the tree is:
+
+    floor(log2(largest node + 1)) > depth
+
+fires, strictly: by default nodes up to 30 are fine, and 31 is one level too deep. With
+fire_if=shallower a depth below that fires instead.
+
+The tensor trees/Node holds the nodes that were added at a step. Where trees/Tree was saved beside
+it, from the same worker, it says which tree each node is of, and trees are judged one by one; else
+all nodes are of one tree. Nodes whose tree is NaN are left out. Each step stands alone, in every
+mode.
+
+A saved max settles a lone tree, and that none of several is too deep, from the index; else the raw
+values are read. What is skipped: text, empty tensors, a largest number that is negative or no
+number, and trees/Tree of another length. Set depth to the max_depth that boosting was configured
+with: only a mistake exceeds it.
+)";
+  static constexpr std::string_view kExample = "TreeDepth,depth=6";
   static constexpr std::array kParameters = {
       ParameterInfo{"depth", "float", "4", "the depth that is compared with (>= 0)"},
       ParameterInfo{"fire_if", "text", "deeper",
@@ -68,7 +88,7 @@ class TreeDepth final : public TensorRule {
     std::optional<TensorRecord> trees = trees_beside(copy.record());
     // Which tree it is does not matter to whether any is too deep.
     if (trees && !trees->has_value && !options_.shallower) trees.reset();
-    if (const auto max = copy.record().reduction(kMax)) {
+    if (const auto max = copy.saved(kMax)) {
       const auto depth = depth_of(*max);
       const bool settles = depth && !options_.shallower && (!fires(*depth) || !has_value);
       if (!trees || settles) return judge_tree(copy, *max, std::nullopt, "max (saved)");
@@ -99,8 +119,10 @@ class TreeDepth final : public TensorRule {
     try {
       const Tensor trees = base_trial().tensor("trees/Tree");
       const TensorValue of = trees.value(record.step, Mode::Global, record.worker);
-      for (const auto& [tree, largest] : largest_nodes(nodes, &of))
-        judge_tree(copy, largest, tree, kFromRaw);
+      if (holds_nan(of)) copy.met(std::numeric_limits<double>::quiet_NaN());
+      const auto largest_by_tree = largest_nodes(nodes, &of);
+      if (largest_by_tree.empty()) return copy.skip("no node is of a tree");
+      for (const auto& [tree, largest] : largest_by_tree) judge_tree(copy, largest, tree, kFromRaw);
     } catch (const TensorUnavailableForStep& error) {
       copy.skip(error.what());
     }

@@ -42,6 +42,27 @@ class UnchangedTensor final : public HistoryRule {
  public:
   static constexpr std::string_view kName = "UnchangedTensor";
   static constexpr std::string_view kSummary = "a tensor stays the same over several saved steps";
+  static constexpr std::string_view kDescription = R"(
+A tensor fires if its value a is close to each b of the num_steps - 1 saves before it, from the same
+worker and in the same mode. Close is, for every element,
+
+    a == b, or |a - b| <= atol + rtol * |b|, or, with equal_nan=True, both are NaN
+
+and of the same shape. The saves need not follow one another: a step without the tensor does not
+count. Until there are num_steps saves nothing can fire. Equal infinities are close; NaN is not even
+close to NaN by default, so that a tensor of NaN never fires. collection_names or tensor_regex has
+to say what to look at; text and empty tensors are skipped.
+
+Saved mean and abs_mean often prove a change from the index; else the raw values are read, those of
+all num_steps saves where nothing has changed. Where a raw value is missing, all reductions that the
+saves have in common are compared: two or more that agree fire, and the message says "approximate".
+
+Weights that a mistake has frozen are the typical find. With a learning rate so small that weights
+move by less than rtol between two saves, a larger interval, or rtol=0 and atol=0, tells the two
+apart.
+)";
+  static constexpr std::string_view kExample =
+      "UnchangedTensor,collection_names=weights,num_steps=5";
   static constexpr std::array kParameters = {
       kCollectionNames,
       kTensorRegex,
@@ -102,6 +123,7 @@ class UnchangedTensor final : public HistoryRule {
                      {}};
       });
     const Saved now = saved_of(copy.record());
+    if (now.mean) copy.met(*now.mean);
     if (changed_by_index(copy, now, history)) return;
     const bool all_values =
         now.has_value &&
@@ -156,6 +178,7 @@ class UnchangedTensor final : public HistoryRule {
   void judge_reductions(TensorCopy& copy, const std::deque<Saved>& history) const {
     const Tensor tensor = base_trial().tensor(copy.record().tensor());
     const ReductionValues now = copy.record().reductions();
+    copy.met(now);
     ReductionSet common = now.set;
     std::vector<ReductionValues> earlier;
     for (const Saved& before : history) {

@@ -196,6 +196,7 @@ std::string to_json(const VerdictLine& line) {
       object.add_raw("tensors", json_findings(line.tensors));
     }
     object.add("message", line.message);
+    if (line.nan_seen) object.add_raw("nan_seen", "true");
     if (!line.missing_workers.empty())
       object.add_raw("missing_workers", dumped(line.missing_workers));
     if (line.status == RuleStatus::Explained)
@@ -253,6 +254,7 @@ std::string to_text(const VerdictLine& line) {
       lines.add(head + std::string(to_string(line.status)) + ": " + printable(line.message));
     }
   }
+  if (line.nan_seen && line.status == RuleStatus::Explained) lines.add(head + "NaN was met");
   if (!line.missing_workers.empty()) {
     std::string text = head + "judged without";
     for (std::size_t i = 0; i < line.missing_workers.size(); ++i)

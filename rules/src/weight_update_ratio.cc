@@ -44,6 +44,25 @@ class WeightUpdateRatio final : public HistoryRule {
  public:
   static constexpr std::string_view kName = "WeightUpdateRatio";
   static constexpr std::string_view kSummary = "weights change too much or too little";
+  static constexpr std::string_view kDescription = R"(
+Compares weights W with P, the same weights at an earlier step, from the same worker:
+
+    ratio = |W - P| / (|P| + epsilon)
+    ratio > large_threshold, or ratio < small_threshold, fires
+
+where |.| is the Euclidean norm of all elements; both comparisons are strict. Without num_steps, P
+is what was saved last before W; with it, the earliest save at most num_steps steps before W. The
+steps are those of TRAIN if the run has any, counted in that mode, else all of them.
+
+The first saved step has nothing to be compared with and never fires; a step that finds no P within
+num_steps, or one of another shape, is skipped. Weights that do not change at all have ratio 0 and
+fire. NaN never fires. What was saved without a raw value is no P for what has one.
+
+Saved norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
+values are read. Saving weights, with l2, every num_steps steps feeds the rule.
+)";
+  static constexpr std::string_view kExample =
+      "WeightUpdateRatio,num_steps=100,large_threshold=0.5";
   static constexpr double kMost = std::numeric_limits<double>::max();
   static constexpr std::array kParameters = {
       ParameterInfo{"num_steps", "int", "",
@@ -122,6 +141,7 @@ class WeightUpdateRatio final : public HistoryRule {
     if (!copy.has_numbers()) return;
     const History& history = histories_.of(copy.record());
     const Saved now = saved_of(copy.record(), judged());
+    if (now.l2) copy.met(*now.l2);
     if (!now.has_value && !now.l2) return copy.skip("neither the raw value nor l2 was saved");
     const Saved* before = partner(history, now.number, [&](const Saved& saved) {
       return now.has_value ? saved.has_value : saved.l2.has_value();

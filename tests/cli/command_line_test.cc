@@ -1,6 +1,11 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cli/cli_fixture.h"
+#include "cupel/rules/builtin_rules.h"
+#include "rule_spec.h"
 
 namespace cupel::testing {
 namespace {
@@ -123,8 +128,9 @@ TEST(RulesCommand, as_json_is_an_array_of_objects) {
                          "AllZero", "CheckInputImages", "ClassImbalance", "Confusion", "DeadRelu",
                          "ExplodingTensor", "FeatureImportanceOverweight", "LossNotDecreasing",
                          "NLPSequenceRatio", "Overfit", "Overtraining", "PoorWeightInitialization",
-                         "SaturatedActivation", "SimilarAcrossRuns", "StalledTrainingRule", "TensorVariance", "TreeDepth", "UnchangedTensor",
-                         "VanishingGradient", "WeightUpdateRatio"));
+                         "SaturatedActivation", "SimilarAcrossRuns", "StalledTrainingRule",
+                         "TensorVariance", "TreeDepth", "UnchangedTensor", "VanishingGradient",
+                         "WeightUpdateRatio"));
 }
 
 TEST(RulesCommand, describes_one_rule) {
@@ -134,6 +140,62 @@ TEST(RulesCommand, describes_one_rule) {
   const Json rule = run({"rules", "VanishingGradient", "--json"}).json();
   EXPECT_EQ(rule["parameters"][0]["name"], "threshold");
   EXPECT_EQ(rule["parameters"][0]["default"], "1e-7");
+}
+
+TEST(RulesCommand, a_description_ends_what_json_says_and_stands_within_80_columns_for_people) {
+  const Json rule = run({"rules", "VanishingGradient", "--json"}).json();
+  std::vector<std::string> keys;
+  for (const auto& item : rule.items()) keys.push_back(item.key());
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre("name", "summary", "reads", "parameters", "description"));
+  EXPECT_THAT(rule["description"], HasSubstr("\n\n    abs_mean = mean(|g|) < threshold\n\n"));
+  const std::string text = run({"rules", "VanishingGradient"}).out;
+  EXPECT_THAT(text, HasSubstr("\n\n    abs_mean = mean(|g|) < threshold\n\n"));
+  std::istringstream lines(text.substr(0, text.find("\nreads  ")));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
+  for (const BuiltinRule& rule : builtin_rules()) {
+    const std::string text = run({"rules", std::string(rule.name)}).out;
+    EXPECT_NO_THROW(parse_rule_specs({std::string(rule.example)})) << rule.name;
+    std::size_t commands = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      constexpr std::string_view kCommand = "cupel watch TRIAL --rule ";
+      if (!line.starts_with(kCommand)) continue;
+      ++commands;
+      std::string spec = line.substr(kCommand.size());
+      std::erase(spec, '\'');  // as a shell does
+      EXPECT_NO_THROW(parse_rule_specs({spec})) << spec;
+    }
+    EXPECT_EQ(commands, 2U) << rule.name;
+  }
+}
+
+TEST(RulesCommand, writes_a_page_of_each_rule_and_a_table_of_them) {
+  const ScratchDirectory scratch;
+  const std::filesystem::path pages = scratch / "docs/rules";
+  EXPECT_EQ(run({"rules", "--markdown", pages.string()}).code, kExitFine);
+  const auto text_of = [&](const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(pages / name).rdbuf();
+    return text.str();
+  };
+  for (const BuiltinRule& rule : builtin_rules()) {
+    const std::string name(rule.name);
+    EXPECT_THAT(text_of(name + ".md"), StartsWith("# " + name + "\n"));
+    EXPECT_THAT(text_of("README.md"), HasSubstr("[" + name + "](" + name + ".md)"));
+  }
+  EXPECT_THAT(text_of("SaturatedActivation.md"),
+              HasSubstr("| `tensor_regex` | list | `.*tanh_input\\|.*sigmoid_input` |"));
+}
+
+TEST(RulesCommand, says_where_pages_cannot_be_written) {
+  const ScratchDirectory scratch;
+  scratch.add_to_file("file", "");
+  expect_error({"rules", "--markdown", (scratch / "file/docs").string()}, "cannot make");
+  expect_error({"rules", "VanishingGradient", "--markdown", scratch.path()}, "--markdown");
 }
 
 TEST(RulesCommand, quotes_what_a_shell_would_not_leave_as_it_is) {

@@ -1,4 +1,4 @@
-// Keeps README.md and docs/*.md true. There are three kinds of fenced blocks:
+// Keeps README.md, docs/*.md and docs/rules/*.md true. There are three kinds of fenced blocks:
 //
 //   cpp      Its lines stand, one after another, in a source that is compiled: in examples/ or in
 //            tests/docs/. Indentation and blank lines do not count. The tour of docs/api.md is
@@ -173,20 +173,26 @@ TEST(Documents, every_console_block_prints_what_it_shows) {
 
 TEST(Documents, no_line_of_a_text_is_longer_than_100_columns) {
   // Counted in characters: bytes that continue one do not count.
+  const fs::path root(CUPEL_SOURCE_DIR);
+  std::vector<fs::path> files;
   for (const char* name :
        {"README.md", "bench/README.md", "docs/api.md", "docs/architecture.md", "docs/cli.md",
         "docs/configuration.md", "docs/naming.md", "docs/overhead.md", "docs/resuming.md",
-        "docs/rules-on-real-training.md"}) {
+        "docs/rules-on-real-training.md"})
+    files.push_back(root / name);
+  for (const auto& page : fs::directory_iterator(root / "docs" / "rules"))
+    files.push_back(page.path());
+  for (const fs::path& file : files) {
     std::size_t number = 0;
     bool inside = false;
-    for (const std::string& line : cupel_docs::lines_of(fs::path(CUPEL_SOURCE_DIR) / name)) {
+    for (const std::string& line : cupel_docs::lines_of(file)) {
       ++number;
       if (line.starts_with("```")) inside = !inside;
       if (inside || line.starts_with("|")) continue;
       const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
         return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
       });
-      EXPECT_LE(columns, 100) << name << ":" << number;
+      EXPECT_LE(columns, 100) << file << ":" << number;
     }
   }
 }

@@ -45,12 +45,13 @@ inline std::vector<Block> blocks_of(const std::filesystem::path& document,
   return blocks;
 }
 
-/// README.md and docs/*.md.
+/// README.md, docs/*.md and docs/rules/*.md.
 inline std::vector<std::filesystem::path> documents() {
   const std::filesystem::path root(CUPEL_SOURCE_DIR);
   std::vector<std::filesystem::path> found = {root / "README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(root / "docs"))
-    if (entry.path().extension() == ".md") found.push_back(entry.path());
+  for (const auto& folder : {root / "docs", root / "docs" / "rules"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".md") found.push_back(entry.path());
   return found;
 }
 

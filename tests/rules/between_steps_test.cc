@@ -14,7 +14,6 @@ namespace cupel::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using TimePoint = std::chrono::steady_clock::time_point;
@@ -175,43 +174,8 @@ TEST(BetweenSteps, without_waiting_what_is_not_there_yet_is_skipped) {
   EXPECT_THAT(result.summary.rules[0].message, HasSubstr("the other run has not come so far"));
 }
 
-// ---- StalledTrainingRule
-
-struct Stalled {
-  LossRun run{{0}};
-  Trial trial = run.open();
-  std::unique_ptr<Rule> rule;
-  explicit Stalled(const RuleParameters& parameters = {})
-      : rule(make_builtin_rule("StalledTrainingRule", trial, parameters)) {}
-  Verdict tick(int at_second) {
-    trial.refresh();
-    return rule->evaluate_tick(TimePoint(seconds(at_second)), trial.snapshot());
-  }
-};
-
-TEST(StalledTrainingRule, fires_once_the_threshold_is_reached_and_ends) {
-  Stalled stalled;
-  EXPECT_FALSE(stalled.tick(5000).fired());
-  EXPECT_FALSE(stalled.tick(6799).fired());
-  const Verdict verdict = stalled.tick(6800);
-  EXPECT_THAT(describe(verdict),
-              ElementsAre("fires   1800 vs 1800: no new data for 1800 s >= 1800 s"));
-  EXPECT_TRUE(verdict.ends_rule());
-}
-
-TEST(StalledTrainingRule, counts_anew_from_each_step_of_any_worker) {
-  Stalled stalled(RuleParameters{{"threshold", "10"}});
-  stalled.tick(0);
-  stalled.run.writer.save_steps({1});
-  EXPECT_FALSE(stalled.tick(9).fired());
-  EXPECT_FALSE(stalled.tick(18).fired());
-  EXPECT_TRUE(stalled.tick(19).fired());
-}
-
-TEST(StalledTrainingRule, says_nothing_of_steps) {
-  Stalled stalled;
-  EXPECT_FALSE(stalled.rule->evaluate(0, stalled.trial.snapshot()).fired());
-}
+// ---- StalledTrainingRule in a runner; what it says of ticks is data:
+// cases/StalledTrainingRule.json
 
 TEST(StalledTrainingRule, of_a_run_that_has_ended_finds_nothing_however_long_ago) {
   LossRun run({0});
@@ -232,8 +196,11 @@ TEST(StalledTrainingRule, fires_in_a_runner_that_waits) {
 }
 
 TEST(StalledTrainingRule, asks_to_stop_training_where_it_is_told_to) {
-  EXPECT_FALSE(Stalled().rule->stops_training());
-  EXPECT_TRUE(Stalled(RuleParameters{{"stop_training_on_fire", "True"}}).rule->stops_training());
+  const LossRun run({0});
+  Trial trial = run.open();
+  const RuleParameters stop = {{"stop_training_on_fire", "True"}};
+  EXPECT_FALSE(make_builtin_rule("StalledTrainingRule", trial)->stops_training());
+  EXPECT_TRUE(make_builtin_rule("StalledTrainingRule", trial, stop)->stops_training());
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ std::vector<SavedTensor> tensors_of(const Json& json) {
   return tensors;
 }
 
-void add_steps(const Json& json, RuleCase& into) {
+void add_steps(const Json& json, const RuleCase& of, std::vector<RuleCase::SavedStep>& into) {
   allow_keys(json, {"step", "mode", "mode_step", "tensors", "workers"}, "a step");
   const Mode mode = parse_mode(json.value("mode", "TRAIN"));
   const Json& step = json.at("step");
@@ -126,20 +126,50 @@ void add_steps(const Json& json, RuleCase& into) {
   for (const std::int64_t number : numbers) {
     const At at(number, mode, json.value("mode_step", number));
     if (json.contains("tensors"))
-      into.steps.push_back({at, into.workers.front(), tensors_of(json["tensors"])});
+      into.push_back({at, of.workers.front(), tensors_of(json["tensors"])});
     else
       for (const auto& [worker, tensors] : json["workers"].items())
-        into.steps.push_back({at, worker, tensors_of(tensors)});
+        into.push_back({at, worker, tensors_of(tensors)});
   }
+}
+
+bool values_are_removed(const Json& json) {
+  if (!json.contains("values")) return false;
+  if (json["values"] != "removed") malformed("values are \"removed\", or there");
+  return true;
+}
+
+bool is_saved(const RuleCase& rule_case, std::int64_t step) {
+  return std::any_of(rule_case.steps.begin(), rule_case.steps.end(),
+                     [&](const auto& saved) { return saved.at.step == step; });
+}
+
+void add_other_run(const Json& json, RuleCase& into) {
+  allow_keys(json, {"steps", "values"}, "the other run");
+  into.other_steps.emplace();
+  for (const Json& step : json.at("steps")) add_steps(step, into, *into.other_steps);
+  into.other_values_removed = values_are_removed(json);
+}
+
+RuleCase::Tick tick_of(const Json& json, const RuleCase& of) {
+  allow_keys(json, {"after", "second", "expect"}, "a tick");
+  RuleCase::Tick tick;
+  tick.second = json.at("second").get<std::int64_t>();
+  tick.expected = json.value("expect", Lines());
+  if (!json.contains("after")) return tick;
+  tick.at_the_end = json["after"] == "the end";
+  if (tick.at_the_end) return tick;
+  tick.after = json["after"].get<std::int64_t>();
+  if (!is_saved(of, *tick.after))
+    malformed("a tick is after step " + std::to_string(*tick.after) + ", which is not saved");
+  return tick;
 }
 
 std::map<std::int64_t, Lines> lines_of(const Json& json, const RuleCase& rule_case) {
   std::map<std::int64_t, Lines> lines;
   for (const auto& [text, said] : json.items()) {
     const std::int64_t step = std::stoll(text);
-    if (std::none_of(rule_case.steps.begin(), rule_case.steps.end(),
-                     [&](const auto& saved) { return saved.at.step == step; }))
-      malformed("step " + text + " is expected and not saved");
+    if (!is_saved(rule_case, step)) malformed("step " + text + " is expected and not saved");
     lines[step] = said.get<Lines>();
   }
   return lines;
@@ -150,52 +180,86 @@ RuleCase case_of(const std::string& rule, const Json& json) {
   rule_case.rule = rule;
   rule_case.name = json.at("name").get<std::string>();
   allow_keys(json,
-             {"name", "parameters", "workers", "collections", "steps", "values", "expect", "reads",
-              "mistakes"},
+             {"name", "parameters", "workers", "collections", "steps", "values", "other_run",
+              "ticks", "expect", "reads", "nan_seen", "mistakes"},
              "the case");
   if (json.contains("parameters")) rule_case.parameters = json["parameters"].get<RuleParameters>();
   rule_case.workers = json.value("workers", std::vector<std::string>{"worker_0"});
   if (json.contains("collections"))
     rule_case.collections =
         json["collections"].get<std::map<std::string, std::vector<std::string>>>();
-  if (json.contains("values")) {
-    if (json["values"] != "removed") malformed("values are \"removed\", or there");
-    rule_case.values_removed = true;
-  }
+  rule_case.values_removed = values_are_removed(json);
   if (json.contains("mistakes")) {
     rule_case.mistakes = json["mistakes"].get<Lines>();
     if (rule_case.mistakes.empty() || json.contains("steps") || json.contains("expect"))
       malformed("mistakes are some, and leave no run to judge");
     return rule_case;
   }
-  for (const Json& step : json.at("steps")) add_steps(step, rule_case);
+  for (const Json& step : json.at("steps")) add_steps(step, rule_case, rule_case.steps);
+  if (json.contains("other_run")) add_other_run(json["other_run"], rule_case);
+  for (const Json& tick : json.value("ticks", Json::array()))
+    rule_case.ticks.push_back(tick_of(tick, rule_case));
   rule_case.expected = lines_of(json.at("expect"), rule_case);
+  rule_case.nan_seen = json.value("nan_seen", std::vector<std::int64_t>());
   if (json.contains("reads")) rule_case.reads = lines_of(json["reads"], rule_case);
   return rule_case;
 }
 
 }  // namespace
 
-void RuleCase::write(const MemoryRun& run) const {
-  std::map<std::string, WorkerWriter> writers;
-  const auto count = static_cast<std::int64_t>(workers.size());
-  for (const std::string& worker : workers) {
+CaseWriter::CaseWriter(const RuleCase& rule_case, const std::vector<RuleCase::SavedStep>& steps,
+                       Store& store)
+    : steps_(steps), store_(store) {
+  const auto count = static_cast<std::int64_t>(rule_case.workers.size());
+  for (const std::string& worker : rule_case.workers) {
     const WorkerSpec spec{.worker = worker, .num_workers = count};
-    WorkerWriter& writer = writers.try_emplace(worker, *run.store, spec).first->second;
-    for (const auto& [collection, patterns] : collections)
+    WorkerWriter& writer = writers_.try_emplace(worker, store, spec).first->second;
+    for (const auto& [collection, patterns] : rule_case.collections)
       for (const std::string& pattern : patterns) writer.collection(collection, {pattern});
   }
-  for (const SavedStep& step : steps) {
-    const auto writer = writers.find(step.worker);
-    if (writer == writers.end()) malformed("worker " + step.worker + " is not among the workers");
+  for (const RuleCase::SavedStep& step : steps)
+    if (numbers_.empty() || numbers_.back() != step.at.step) numbers_.push_back(step.at.step);
+}
+
+void CaseWriter::save(std::int64_t number) {
+  for (const RuleCase::SavedStep& step : steps_) {
+    if (step.at.step != number) continue;
+    const auto writer = writers_.find(step.worker);
+    if (writer == writers_.end()) malformed("worker " + step.worker + " is not among the workers");
     writer->second.save(step.at, step.tensors);
   }
-  for (auto& [worker, writer] : writers) writer.close();
-  run.end();
-  if (!values_removed) return;
-  const std::vector<ObjectInfo> events = run.store->list("events/");
+}
+
+void CaseWriter::save_all() {
+  for (const std::int64_t number : numbers_) save(number);
+}
+
+void CaseWriter::end() {
+  for (auto& [worker, writer] : writers_) writer.close();
+  store_.put(kEndMarker, {});
+}
+
+namespace {
+
+void write_run(const RuleCase& rule_case, const std::vector<RuleCase::SavedStep>& steps,
+               bool remove_values, Store& store) {
+  CaseWriter writer(rule_case, steps, store);
+  writer.save_all();
+  writer.end();
+  if (!remove_values) return;
+  const std::vector<ObjectInfo> events = store.list("events/");
   if (events.empty()) malformed("there are no values to remove; what has 64 bytes is in the index");
-  for (const ObjectInfo& file : events) run.store->remove(file.key);
+  for (const ObjectInfo& file : events) store.remove(file.key);
+}
+
+}  // namespace
+
+void RuleCase::write(const MemoryRun& run) const {
+  write_run(*this, steps, values_removed, *run.store);
+}
+
+void RuleCase::write_other(Store& store) const {
+  write_run(*this, other_steps.value(), other_values_removed, store);
 }
 
 std::vector<RuleCase> read_cases(std::string_view text) {

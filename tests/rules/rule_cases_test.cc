@@ -4,19 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 
 #include "cupel/core/error.h"
+#include "cupel/store/local_store.h"
 #include "rules/rule_case.h"
+#include "store/scratch_directory.h"
 
 namespace cupel::testing {
 namespace {
 
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const std::filesystem::path kCases = CUPEL_RULE_CASES;
 
@@ -24,9 +27,22 @@ const std::filesystem::path kCases = CUPEL_RULE_CASES;
 struct Said {
   std::map<std::int64_t, Lines> lines;
   std::map<std::int64_t, Lines> reads;
+  std::vector<std::int64_t> nan_seen;
+  std::vector<std::int64_t> unexplained;
 };
 
 enum class Judge { StepAfterStep, Explaining, EachStepAnew };
+
+void judge_step(Rule& rule, std::int64_t step, const Trial& trial, Said& said) {
+  const Verdict verdict = rule.evaluate(step, trial.snapshot());
+  said.reads[step] = readings(verdict);
+  if (Lines lines = describe(verdict); !lines.empty()) said.lines[step] = std::move(lines);
+  if (verdict.nan_seen()) said.nan_seen.push_back(step);
+  // What `watch --explain` has to tell of any step.
+  const bool answers =
+      !verdict.observations().empty() || !verdict.skips().empty() || !verdict.applicable();
+  if (rule.explaining() && !answers) said.unexplained.push_back(step);
+}
 
 Said judge(const RuleCase& rule_case, const MemoryRun& run, Judge how) {
   Trial trial = run.open();
@@ -36,10 +52,39 @@ Said judge(const RuleCase& rule_case, const MemoryRun& run, Judge how) {
   for (const std::int64_t step : trial.steps()) {
     if (how == Judge::EachStepAnew) rule = make();
     rule->set_explaining(how == Judge::Explaining);
-    const Verdict verdict = rule->evaluate(step, trial.snapshot());
-    said.reads[step] = readings(verdict);
-    if (Lines lines = describe(verdict); !lines.empty()) said.lines[step] = std::move(lines);
+    judge_step(*rule, step, trial, said);
   }
+  return said;
+}
+
+// While the run grows, with ticks between its steps.
+Said judge_live(const RuleCase& rule_case, bool explaining) {
+  const MemoryRun run;
+  CaseWriter writer(rule_case, rule_case.steps, *run.store);
+  Trial trial = run.open();
+  const auto rule = make_builtin_rule(rule_case.rule, trial, rule_case.parameters);
+  rule->set_explaining(explaining);
+  Said said;
+  auto tick = rule_case.ticks.begin();
+  const auto ask = [&](auto is_now) {
+    for (; tick != rule_case.ticks.end() && is_now(*tick); ++tick) {
+      trial.refresh();
+      const std::chrono::steady_clock::time_point now{std::chrono::seconds(tick->second)};
+      const Verdict verdict = rule->evaluate_tick(now, trial.snapshot());
+      EXPECT_EQ(describe(verdict), tick->expected) << "asked at second " << tick->second;
+      EXPECT_EQ(verdict.ends_rule(), verdict.fired()) << "asked at second " << tick->second;
+    }
+  };
+  ask([](const RuleCase::Tick& of) { return !of.after && !of.at_the_end; });
+  for (const std::int64_t step : writer.numbers()) {
+    writer.save(step);
+    trial.refresh();
+    judge_step(*rule, step, trial, said);
+    ask([&](const RuleCase::Tick& of) { return of.after == step; });
+  }
+  writer.end();
+  ask([](const RuleCase::Tick& of) { return of.at_the_end; });
+  EXPECT_EQ(tick, rule_case.ticks.end()) << "ticks are not in the order of steps";
   return said;
 }
 
@@ -55,18 +100,34 @@ class DetectorCase : public ::testing::Test {
   explicit DetectorCase(RuleCase rule_case) : case_(std::move(rule_case)) {}
   void TestBody() override {
     if (!case_.mistakes.empty()) return expect_mistakes();
+    if (case_.other_steps) {
+      const std::string path = (scratch_ / "other").string();
+      LocalStore store(path);
+      case_.write_other(store);
+      case_.parameters["other_trials"] = path;
+    }
+    if (!case_.ticks.empty()) {
+      expect_lines(judge_live(case_, false), "");
+      return expect_explained(judge_live(case_, true));
+    }
     MemoryRun run;
     case_.write(run);
-    EXPECT_EQ(in_lines(judge(case_, run, Judge::StepAfterStep).lines), in_lines(case_.expected));
-    const Said explained = judge(case_, run, Judge::Explaining);
-    EXPECT_EQ(in_lines(explained.lines), in_lines(case_.expected)) << "with --explain";
-    for (const auto& [step, reads] : case_.reads)
-      EXPECT_THAT(explained.reads.at(step), ElementsAreArray(reads)) << "read at step " << step;
-    EXPECT_EQ(in_lines(judge(case_, run, Judge::EachStepAnew).lines), in_lines(case_.expected))
-        << "with --start-step";
+    expect_lines(judge(case_, run, Judge::StepAfterStep), "");
+    expect_explained(judge(case_, run, Judge::Explaining));
+    expect_lines(judge(case_, run, Judge::EachStepAnew), "with --start-step");
   }
 
  private:
+  void expect_lines(const Said& said, std::string_view how) const {
+    EXPECT_EQ(in_lines(said.lines), in_lines(case_.expected)) << how;
+    EXPECT_THAT(said.nan_seen, ElementsAreArray(case_.nan_seen)) << "NaN was met, " << how;
+  }
+  void expect_explained(const Said& said) const {
+    expect_lines(said, "with --explain");
+    for (const auto& [step, reads] : case_.reads)
+      EXPECT_THAT(said.reads.at(step), ElementsAreArray(reads)) << "read at step " << step;
+    EXPECT_THAT(said.unexplained, IsEmpty()) << "steps where --explain has nothing to say";
+  }
   void expect_mistakes() const {
     std::string text;
     for (const std::string& mistake : case_.mistakes)
@@ -74,11 +135,14 @@ class DetectorCase : public ::testing::Test {
     try {
       require_builtin_rule(case_.rule).check(case_.parameters);
       FAIL() << "the parameters are taken";
+    } catch (const InsufficientInformationForRuleInvocation& error) {
+      EXPECT_EQ(std::string(error.what()), "The rule lacks what it needs: rule " + text);
     } catch (const UsageError& error) {
       EXPECT_EQ(std::string(error.what()), text);
     }
   }
   RuleCase case_;
+  ScratchDirectory scratch_;
 };
 
 /// Stands for a file that cannot be read.
@@ -116,16 +180,10 @@ const bool kRegistered = [] {
   return true;
 }();
 
-// What is more than a run and a step has tests of its own: between_steps_test.cc,
-// similar_across_runs_test.cc.
-const std::set<std::string_view> kTestedElsewhere = {"SimilarAcrossRuns", "StalledTrainingRule"};
-
 TEST(DetectorCases, there_are_some_of_every_builtin_rule) {
   ASSERT_TRUE(kRegistered);
   for (const BuiltinRule& rule : builtin_rules())
-    EXPECT_TRUE(kTestedElsewhere.contains(rule.name) ||
-                std::filesystem::exists(kCases / (std::string(rule.name) + ".json")))
-        << rule.name;
+    EXPECT_TRUE(std::filesystem::exists(kCases / (std::string(rule.name) + ".json"))) << rule.name;
 }
 
 TEST(DetectorCases, a_malformed_one_is_named_with_what_is_wrong) {
@@ -147,6 +205,11 @@ TEST(DetectorCases, a_malformed_one_is_named_with_what_is_wrong) {
             "case a of AllZero: step 1 is expected and not saved");
   EXPECT_THAT(error_of(R"({"name":"a","steps":[{"step":0,"tensors":{"w":["x"]}}],"expect":{}})"),
               HasSubstr("\"x\" is no number"));
+  EXPECT_EQ(error_of(R"({"name":"a","steps":[{"step":0,"tensors":{}}],"expect":{},)"
+                     R"("ticks":[{"after":1,"second":2}]})"),
+            "case a of AllZero: a tick is after step 1, which is not saved");
+  EXPECT_EQ(error_of(R"({"name":"a","steps":[],"expect":{},"other_run":{"step":[]}})"),
+            "case a of AllZero: the other run has the unknown key \"step\"");
   EXPECT_EQ(error_of(""), "there is no case of AllZero");
 }
 

@@ -93,6 +93,27 @@ TEST(VerdictLineJson, missing_workers_are_named_only_if_there_are_any) {
       << to_json(line);
 }
 
+TEST(VerdictLineJson, that_nan_was_seen_is_said_only_if_it_was) {
+  VerdictLine line = sample_line();
+  EXPECT_EQ(to_json(line).find("nan_seen"), std::string::npos);
+  line.tensors.clear();
+  line.message = "m";
+  line.nan_seen = true;
+  line.missing_workers = {"worker_1"};
+  EXPECT_TRUE(to_json(line).ends_with(
+      R"("tensors":[],"message":"m","nan_seen":true,"missing_workers":["worker_1"]})"))
+      << to_json(line);
+}
+
+TEST(VerdictLineText, an_explanation_says_that_nan_was_met) {
+  VerdictLine line = sample_line();
+  line.tensors.clear();
+  line.status = RuleStatus::Explained;
+  line.observations = {{"g", "worker_0", "abs_mean (saved)", "NaN < 1e-07", false}};
+  line.nan_seen = true;
+  EXPECT_TRUE(to_text(line).ends_with("fine\nstep 120 TRAIN  vg  NaN was met")) << to_text(line);
+}
+
 TEST(VerdictLineJson, numbers_that_json_lacks_are_strings) {
   VerdictLine line = sample_line();
   line.tensors = {{"a", "w", kNaN, kInfinity, ""}, {"b", "w", -kInfinity, 0, ""}};

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Works out the value of every "fires" line of the cases here from the definitions of the rules.
 
-Reads raw values only where a case holds them, else the reductions that it declares; says which
-lines it cannot check. Exit code 1 where a value is not the declared one.
+Reads raw values only where a case holds them, else the reductions that it declares. Exit code 1
+where a value is not the declared one, or a rule is not known here.
 """
 import json
 import math
@@ -370,6 +370,75 @@ def check_input_images(run, step, tensor, _worker, message, parameters):
     return abs(total / elements)
 
 
+def vanishing_gradient(run, step, tensor, worker, _message):
+    t = run[step]["tensors"][worker][tensor]
+    if saved(t, "abs_mean") is not None:
+        return saved(t, "abs_mean")
+    for name in ("l1", "abs_l1", "abs_sum"):
+        if saved(t, name) is not None:
+            return saved(t, name) / t.get("elements", 4)
+    return sum(map(abs, values(t))) / len(values(t))
+
+
+def exploding_tensor(run, step, tensor, worker, _message, parameters):
+    """How many elements are bad; without them and their counts, the first bad reduction."""
+    t = run[step]["tensors"][worker][tensor]
+    only_nan = parameters.get("only_nan") == "True"
+    if isinstance(t, dict) and "counts" in t:
+        kinds = ["nan"] if only_nan else ["nan", "pos_inf", "neg_inf"]
+        return sum(t["counts"].get(kind, 0) for kind in kinds)
+    raw = values(t)
+    if raw:
+        return sum(math.isnan(x) or (math.isinf(x) and not only_nan) for x in raw)
+    numbers = [number(x) for name, x in t.items() if name not in ("elements", "shape", "dtype")]
+    if any(map(math.isnan, numbers)):
+        return math.nan
+    return next(x for x in numbers if math.isinf(x))
+
+
+def similar_across_runs(run, step, tensor, worker, message, _parameters):
+    """The largest difference; the other run is at the same step of the same mode."""
+    other = run["other"]
+    of_step = next(s for s in other.values()
+                   if (s["mode"], s["mode_step"]) == (run[step]["mode"], run[step]["mode_step"]))
+
+    def largest(name, who):
+        a, b = run[step]["tensors"][who][name], of_step["tensors"][who].get(name)
+        if b is None or "shape" in message:
+            return 0
+        if "means differ" in message:
+            names = ["mean"]
+        elif "approximate" in message:
+            names = message.split(" of ")[1].split(", ")
+        else:
+            names = None
+        pairs = zip(values(a), values(b)) if names is None else \
+            [(saved(a, n), saved(b, n)) for n in names]
+        return max((abs(x - y) for x, y in pairs if math.isfinite(x) and math.isfinite(y)),
+                   default=0)
+
+    if not message.startswith("all "):
+        return largest(tensor, worker)
+    return max(largest(name, who) for who, of in run[step]["tensors"].items() for name in of)
+
+
+def stalled_training(case, tick):
+    """Seconds since the tick that found the latest step, or since the first one."""
+    since, steps = None, -1
+    workers = case.get("workers", ["worker_0"])
+    saved_at = [(s, w) for step in case["steps"]
+                for s in (step["step"] if isinstance(step["step"], list) else [step["step"]])
+                for w in step.get("workers", workers[:1])]
+    for one in case["ticks"]:
+        after = one.get("after", -1)
+        there = len(saved_at) if after == "the end" else sum(s <= after for s, _ in saved_at)
+        if there != steps:
+            since, steps = one["second"], there
+        if one is tick:
+            return one["second"] - since
+    raise ValueError("no such tick")
+
+
 RULES = {"AllZero": all_zero, "TensorVariance": tensor_variance,
          "WeightUpdateRatio": weight_update_ratio, "UnchangedTensor": unchanged_tensor,
          "LossNotDecreasing": loss_not_decreasing,
@@ -383,16 +452,21 @@ RULES = {"AllZero": all_zero, "TensorVariance": tensor_variance,
          "NLPSequenceRatio": nlp_sequence_ratio,
          "DeadRelu": dead_relu,
          "SaturatedActivation": saturated_activation,
-         "CheckInputImages": check_input_images}
+         "CheckInputImages": check_input_images,
+         "VanishingGradient": vanishing_gradient,
+         "ExplodingTensor": exploding_tensor,
+         "SimilarAcrossRuns": similar_across_runs}
 WITH_PARAMETERS = {"WeightUpdateRatio", "Overfit", "Overtraining", "Confusion", "ClassImbalance",
                    "TreeDepth", "FeatureImportanceOverweight", "NLPSequenceRatio", "DeadRelu",
-                   "SaturatedActivation", "CheckInputImages"}
+                   "SaturatedActivation", "CheckInputImages", "ExplodingTensor",
+                   "SimilarAcrossRuns"}
+BY_TICKS = {"StalledTrainingRule": stalled_training}
 
 
-def run_of(case):
+def run_of(case, steps):
     first_worker = case.get("workers", ["worker_0"])[0]
     run = {}
-    for step in case["steps"]:
+    for step in steps:
         numbers = step["step"] if isinstance(step["step"], list) else [step["step"]]
         for s in numbers:
             run[s] = {"mode": step.get("mode", "TRAIN"), "mode_step": step.get("mode_step", s),
@@ -400,31 +474,50 @@ def run_of(case):
     return run
 
 
+def fired(lines):
+    """Tensor, worker, value and message of every line that fires."""
+    for line in lines:
+        found = re.fullmatch(r"fires (\S*) (\S*) (\S+) vs (\S+): (.*)", line)
+        if found:
+            tensor, worker, value, _, message = found.groups()
+            yield tensor, worker, value, message
+
+
+def computed(rule, case):
+    """Where, what is declared there, and what the definition gives."""
+    if rule in BY_TICKS:
+        for tick in case.get("ticks", []):
+            for _, _, value, _ in fired(tick.get("expect", [])):
+                yield f"second {tick['second']}", value, BY_TICKS[rule](case, tick)
+        return
+    more = [case.get("parameters", {})] if rule in WITH_PARAMETERS else []
+    for step, lines in case.get("expect", {}).items():
+        run = run_of(case, case["steps"])
+        if "other_run" in case:
+            run["other"] = run_of(case, case["other_run"]["steps"])
+        for tensor, worker, value, message in fired(lines):
+            yield f"step {step}", value, RULES[rule](run, int(step), tensor, worker, message, *more)
+
+
 def main():
     checked = wrong = 0
     for path in sorted(pathlib.Path(__file__).parent.glob("*.json")):
         rule = path.stem
-        if rule not in RULES:
+        if rule not in RULES and rule not in BY_TICKS:
+            wrong += 1
             print(f"{rule}: not computed here")
             continue
         for case in json.loads(path.read_text())["cases"]:
-            for step, lines in case.get("expect", {}).items():
-                for line in lines:
-                    found = re.fullmatch(r"fires (\S+) (\S+) (\S+) vs (\S+): (.*)", line)
-                    if not found:
-                        continue
-                    tensor, worker, value, _, message = found.groups()
-                    more = [case.get("parameters", {})] if rule in WITH_PARAMETERS else []
-                    want = RULES[rule](run_of(case), int(step), tensor, worker, message, *more)
-                    said = number(value)
-                    checked += 1
-                    same = said == want or (math.isnan(said) and math.isnan(want)) or \
-                        math.isclose(said, want, rel_tol=1e-14, abs_tol=0)
-                    if not same:
-                        wrong += 1
-                        print(f"{rule}.{case['name']}, step {step}: {value}, computed {want!r}")
-    print(f"{checked} values computed, {wrong} are others")
-    return 1 if wrong else 0
+            for where, value, want in computed(rule, case):
+                said = number(value)
+                checked += 1
+                same = said == want or (math.isnan(said) and math.isnan(want)) or \
+                    math.isclose(said, want, rel_tol=1e-14, abs_tol=0)
+                if not same:
+                    wrong += 1
+                    print(f"{rule}.{case['name']}, {where}: {value}, computed {want!r}")
+    print(f"{checked} values computed, {wrong} are wrong")
+    return 1 if wrong or not checked else 0
 
 
 if __name__ == "__main__":

@@ -16,6 +16,11 @@ namespace cupel {
 struct BuiltinRule {
   std::string_view name;     ///< "VanishingGradient"
   std::string_view summary;  ///< One line.
+  /// What it compares with what, what it remembers, what it skips and why, what it costs:
+  /// paragraphs of Markdown, an empty line between them. Lines indented by four blanks are
+  /// formulas.
+  std::string_view description;
+  std::string_view example;  ///< A `--rule` that somebody may give, with all that it requires.
   std::string reads;         ///< Its needs in words, before anybody gave it parameters.
   std::span<const ParameterInfo> parameters;
   std::unique_ptr<Rule> (*make)(Trial& base, const RuleParameters& parameters);

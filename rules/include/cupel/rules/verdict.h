@@ -53,6 +53,8 @@ class Verdict {
   void observe(Observation observation) { observations_.push_back(std::move(observation)); }
   /// Counts values that were evaluated.
   void count(std::int64_t datapoints) noexcept { datapoints_ += datapoints; }
+  /// Says that a NaN was met in what was saved at this step and looked at.
+  void saw_nan() noexcept { nan_seen_ = true; }
   /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
   void not_applicable(std::string reason) { not_applicable_ = std::move(reason); }
 
@@ -73,6 +75,7 @@ class Verdict {
   const std::vector<Skip>& skips() const noexcept { return skips_; }
   const std::vector<Observation>& observations() const noexcept { return observations_; }
   std::int64_t datapoints() const noexcept { return datapoints_; }
+  bool nan_seen() const noexcept { return nan_seen_; }
 
  private:
   friend class Rule;  // completes and sorts what invoke_at_step returned
@@ -84,6 +87,7 @@ class Verdict {
   std::string not_applicable_;
   std::string why_to_ask_again_;
   bool ends_rule_ = false;
+  bool nan_seen_ = false;
 };
 
 }  // namespace cupel

@@ -45,6 +45,8 @@ struct VerdictLine {
   /// error, or why the rule saw nothing or ended early. Noted: the note's text. Action: what was
   /// done, or why it was not.
   std::string message;
+  /// IssuesFound and Explained: what the rule looked at held NaN.
+  bool nan_seen = false;
   std::vector<std::string> missing_workers;  ///< The step was judged without them.
 
   /// Of the run; people are told workers only where there are several.
