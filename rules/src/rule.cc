@@ -1,6 +1,7 @@
 #include "cupel/rules/rule.h"
 
 #include <algorithm>
+#include <thread>
 #include <typeinfo>
 #include <utility>
 
@@ -12,6 +13,8 @@
 
 namespace cupel {
 namespace {
+
+constexpr std::chrono::milliseconds kAskAgain{250};
 
 template <class Item>
 void sort_by_tensor_and_worker(std::vector<Item>& items) {
@@ -37,7 +40,7 @@ std::string Rule::rule_name() const { return class_name(typeid(*this)); }
 Verdict Rule::invoke(std::int64_t step) {
   base_->wait_for_steps({step});
   Verdict verdict = evaluate(step, base_->snapshot());
-  if (verdict.fired()) throw RuleEvaluationConditionMet(rule_name(), step);
+  if (verdict.fired()) throw RuleEvaluationConditionMet(rule_name(), step, verdict.ends_rule());
   return verdict;
 }
 
@@ -90,7 +93,13 @@ void invoke_rule(Rule& rule, const InvokeOptions& options) {
   while (!options.end_step || step < *options.end_step) {
     std::int64_t next = step + 1;
     try {
-      rule.invoke(step);
+      const Verdict verdict = rule.invoke(step);
+      if (verdict.ends_rule()) return;
+      if (!verdict.why_to_ask_again().empty()) {
+        // Only time helps: the run that is waited for is not the one whose steps are.
+        std::this_thread::sleep_for(kAskAgain);
+        next = step;
+      }
     } catch (const StepUnavailable& error) {
       log(LogLevel::Debug, error.what());
       // Steps up to the next saved one would say the same; behind the last one the run is asked.

@@ -1,19 +1,21 @@
 // Examples of what a pattern finds, made from its text: of each group one alternative after the
 // other, of each class its first character, of repetitions the fewest, of anchors and look-arounds
 // nothing. Whether the pattern finds an example is asked of the pattern itself, so that a wrong
-// guess here leaves an example out and does no harm.
+// guess is only left out. A pattern of which nothing is left holds no name that is known of.
 
 #include "sample_names.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 
 namespace cupel {
 namespace {
 
 constexpr std::size_t kMostSamples = 32;
 constexpr int kMostNested = 16;
+constexpr int kMostTimes = 8;
 
 using Texts = std::vector<std::string>;
 
@@ -109,8 +111,13 @@ class SampleMaker {
     bool counts = true;
     if (peek() == '?') {
       ++at_;
-      // (?= (?! (?<= (?<! look around; (?: and (?<name> do not.
+      // (?= (?! (?<= (?<! look around; (?: and (?<name> do not; (?i) is a switch, not a group.
       const std::string_view rest = pattern_.substr(at_);
+      const std::size_t letters = rest.find_first_not_of("imsxnJU-^");
+      if (letters != std::string_view::npos && rest[letters] == ')') {
+        at_ += letters + 1;
+        return {""};
+      }
       counts = !(rest.starts_with('=') || rest.starts_with('!') || rest.starts_with("<=") ||
                  rest.starts_with("<!"));
       const std::size_t begin = rest.find_first_of(":>=!");
@@ -126,6 +133,7 @@ class SampleMaker {
   // As often as it must be there.
   Texts repeated(Texts atom) {
     bool none = false;
+    int times = 1;
     while (!at_end()) {
       const char c = peek();
       if (c == '*' || c == '?') {
@@ -133,14 +141,20 @@ class SampleMaker {
       } else if (c == '{') {
         const std::size_t end = pattern_.find('}', at_);
         if (end == std::string_view::npos) break;
-        none = none || pattern_[at_ + 1] == '0' || pattern_[at_ + 1] == ',';
+        times = std::min(std::atoi(std::string(pattern_.substr(at_ + 1, 4)).c_str()), kMostTimes);
+        none = none || times == 0;
         at_ = end;
       } else if (c != '+') {
         break;
       }
       ++at_;
     }
-    return none ? Texts{""} : atom;
+    if (none) return {""};
+    for (std::string& text : atom) {
+      const std::string once = text;
+      for (int i = 1; i < times; ++i) text += once;
+    }
+    return atom;
   }
 
   std::string_view pattern_;

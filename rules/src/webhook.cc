@@ -79,6 +79,9 @@ WebhookAnswer Webhook::post(const Request& request, const GoOn& go_on) {
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+  set(CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name that is being looked up
+#endif
   set(CURLOPT_USERAGENT, "cupel");
   set(CURLOPT_POSTFIELDS, request.body.c_str());
   set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));

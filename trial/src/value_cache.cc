@@ -33,6 +33,11 @@ void ValueCache::put(Kept<T>& kept, const Key& key, const T& what, std::uint64_t
   if (!kept.of.emplace(key, what).second) return;
   kept.in_order.push_back(key);
   kept.bytes += bytes;
+  cut(kept, most_bytes, let_go);
+}
+
+template <class T>
+void ValueCache::cut(Kept<T>& kept, std::uint64_t most_bytes, std::deque<T>& let_go) {
   while (kept.bytes > most_bytes) {
     const auto oldest = kept.of.find(kept.in_order.front());
     kept.bytes -= bytes_of(oldest->second);
@@ -40,6 +45,15 @@ void ValueCache::put(Kept<T>& kept, const Key& key, const T& what, std::uint64_t
     kept.of.erase(oldest);
     kept.in_order.pop_front();
   }
+}
+
+void ValueCache::keep(std::uint64_t bytes) {
+  most_bytes_.store(bytes, std::memory_order_relaxed);
+  std::deque<TensorValue> values;
+  std::deque<Statistics> statistics;
+  const std::lock_guard lock(mutex_);
+  cut(values_, bytes, values);
+  cut(statistics_, bytes / kStatisticsPart, statistics);
 }
 
 std::optional<TensorValue> ValueCache::value(const Key& key) const { return find(values_, key); }

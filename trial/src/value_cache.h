@@ -26,7 +26,8 @@ class ValueCache {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  void keep(std::uint64_t bytes) noexcept { most_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// What is more than that is let go.
+  void keep(std::uint64_t bytes);
   bool is_on() const noexcept { return most_bytes_.load(std::memory_order_relaxed) > 0; }
 
   std::optional<TensorValue> value(const Key& key) const;
@@ -54,6 +55,8 @@ class ValueCache {
   std::optional<T> find(const Kept<T>& kept, const Key& key) const;
   template <class T>
   void put(Kept<T>& kept, const Key& key, const T& what, std::uint64_t most_bytes);
+  template <class T>
+  static void cut(Kept<T>& kept, std::uint64_t most_bytes, std::deque<T>& let_go);
 
   std::atomic<std::uint64_t> most_bytes_{0};
   mutable std::mutex mutex_;

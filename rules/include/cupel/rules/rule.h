@@ -31,8 +31,9 @@ class Rule {
   /// TensorUnavailableForStep skip the step, every other exception ends the rule with status Error.
   virtual Verdict invoke_at_step(std::int64_t step) = 0;
 
-  /// Called about once a second while a runner waits for data, with what is there by then; what it
-  /// finds is said of the step that was judged last. Finds nothing unless it is overridden.
+  /// Called about once a second by a runner that waits for data, when the rule has judged all that
+  /// is there; what it finds is said of the step that was judged last. Finds nothing unless it is
+  /// overridden.
   virtual Verdict on_tick(std::chrono::steady_clock::time_point now);
   /// Called once when the last step has been judged; likewise.
   virtual Verdict on_end();

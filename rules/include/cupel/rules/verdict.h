@@ -58,8 +58,8 @@ class Verdict {
   /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
   void not_applicable(std::string reason) { not_applicable_ = std::move(reason); }
 
-  /// Says that the step cannot be judged yet: another run that the rule reads is not so far. A
-  /// runner that waits asks again a little later.
+  /// Says that the step cannot be judged yet, whatever else the verdict holds: another run that the
+  /// rule reads is not so far. A runner that waits asks again a little later. Of steps only.
   void ask_again(std::string why) { why_to_ask_again_ = std::move(why); }
   const std::string& why_to_ask_again() const noexcept { return why_to_ask_again_; }
   /// Says that the rule has nothing more to judge.
