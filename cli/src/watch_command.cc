@@ -101,7 +101,9 @@ class LinePrinter {
 
   void print(const VerdictLine& line) {
     if (line.note) return print_note(line);
-    if (line.status == RuleStatus::IssuesFound && !line.final_line) ++fired_[line.name];
+    const bool fired = line.status == RuleStatus::IssuesFound && !line.final_line;
+    if (fired) ++fired_[line.name];
+    found_ |= fired || line.action.has_value();
     if (json_) {
       add(to_json(line));
     } else if (line.final_line) {
@@ -118,24 +120,22 @@ class LinePrinter {
     text_.clear();
   }
 
-  /// `summary` is null when the run ended with an error.
+  // `summary`: of a watch that has ended in good order; else what was printed is counted.
   void print_table(const RunSummary* summary) {
     send();
-    if (json_) return;
+    if (json_ || closing_.empty()) return;  // none: it never began
+    if (summary != nullptr)
+      for (const RuleSummary& rule : summary->rules) fired_[rule.name] = rule.steps_fired;
     using enum Table::Align;
     Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
                 {Left, Left, Right, Right, Right, Right, Left});
     for (const VerdictLine& line : closing_) {
-      std::int64_t fired = fired_[line.name];
-      if (summary != nullptr)  // lines of a watch that this one goes on from are not said again
-        for (const RuleSummary& rule : summary->rules)
-          if (rule.name == line.name) fired = rule.steps_fired;
       table.add({line.name, std::string(to_string(line.status)),
-                 line.first_step ? std::to_string(*line.first_step) : "-", std::to_string(fired),
-                 std::to_string(line.steps_evaluated), std::to_string(line.steps_skipped),
-                 line.message});
+                 line.first_step ? std::to_string(*line.first_step) : "-",
+                 std::to_string(fired_[line.name]), std::to_string(line.steps_evaluated),
+                 std::to_string(line.steps_skipped), line.message});
     }
-    if (has_said_) out_ << '\n';
+    if (found_) out_ << '\n';
     table.print(out_);
     out_.flush();
   }
@@ -144,7 +144,6 @@ class LinePrinter {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15U;
 
   void add(std::string_view line) {
-    has_said_ = true;
     text_.append(line) += '\n';
     if (text_.size() >= kMostBytes) send();
   }
@@ -156,10 +155,10 @@ class LinePrinter {
 
   std::ostream& out_;
   const bool json_;
-  bool has_said_ = false;
   std::string text_;  // lines that are still to be sent
   std::vector<VerdictLine> closing_;
   std::map<std::string, std::int64_t> fired_;
+  bool found_ = false;  // a line told so
 };
 
 }  // namespace

@@ -48,11 +48,13 @@ constexpr milliseconds kLongestClaiming{1000};
 constexpr std::size_t kMostVariableBytes = 16U << 10U;
 constexpr const char* kEndedEarly = "was ended, because the watch ended";
 
-// $1: the path of the claim, $2: the command. noclobber makes the claim's creation exclusive.
+// $1: the path of the claim, $2: the command. noclobber makes the claim's creation exclusive. Where
+// the order is gone, it was carried out and told before this shell came to its claim.
 constexpr const char* kSupervisor =
     "set -C\n"
     "echo $$ > \"$1.claim\" || exit 0\n"
     "set +C\n"
+    "[ -e \"$1.order\" ] || { rm -f \"$1.claim\"; exit 0; }\n"
     "/bin/sh -c \"$2\"\n"
     "echo $? > \"$1.$$\" && mv \"$1.$$\" \"$1.done\"\n";
 
@@ -250,6 +252,7 @@ Attempt ActionPerformer::run(const ActionOrder& order, int attempt, const GoOn& 
   }
   const std::string path = claim_path(options_.claims_directory, order.incident, attempt);
   if (claim_holder(path) == ClaimHolder::None) {
+    create_file(path + ".order");
     command.arguments = {kShell, "-c", kSupervisor, "cupel-action", path, text};
     const CommandEnd end = run_command(command, timeout, go_on);
     const bool was_cut = end.how == CommandEnd::How::TooLong || end.how == CommandEnd::How::Stopped;

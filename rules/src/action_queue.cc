@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -51,7 +52,12 @@ bool ActionQueue::add(Order order) {
   {
     const std::lock_guard lock(mutex_);
     if (deadline_) return false;
-    const bool is_full = waiting_.size() >= options_.most_waiting;
+    const auto takes_time = [](const Waiting& waiting) {
+      return !waiting.refused && !is_quick(waiting.order.action.kind);
+    };
+    const bool is_full =
+        !is_quick(order.action.kind) && std::ranges::count_if(waiting_, takes_time) >=
+                                            static_cast<std::ptrdiff_t>(options_.most_waiting);
     if (is_full) order.line.tensors.clear();  // its outcome has no use for them
     waiting_.push_back({.order = std::move(order), .refused = is_full});
   }

@@ -17,7 +17,8 @@ namespace cupel {
 struct ActionQueueOptions {
   PerformerOptions performer = {};
   bool dry_run = false;  ///< Nothing is done; outcomes say what would be.
-  /// Orders beyond so many that wait are refused: their outcome says so, at once.
+  /// Orders beyond so many that wait are refused: their outcome says so, at once. Those that are
+  /// done at once do not count, and are never refused.
   std::size_t most_waiting = 256;
   int attempts = 3;  ///< In all.
   /// Before the second attempt; doubled before each further one.

@@ -139,15 +139,16 @@ std::optional<int> done_status(const std::string& path) {
 }
 
 void remove_claim(const std::string& path) noexcept {
+  ::unlink((path + ".order").c_str());  // first: who claims from here on finds it gone
   ::unlink((path + ".claim").c_str());
   ::unlink((path + ".done").c_str());
 }
 
 void remove_claims(const std::string& directory) {
   std::filesystem::create_directories(directory);
-  for (const auto& entry : std::filesystem::directory_iterator(directory))
-    if (entry.path().extension() == ".claim" || entry.path().extension() == ".done")
-      ::unlink(entry.path().c_str());
+  for (const char* const kind : {".order", ".claim", ".done"})
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+      if (entry.path().extension() == kind) ::unlink(entry.path().c_str());
 }
 
 }  // namespace cupel

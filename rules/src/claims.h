@@ -8,7 +8,7 @@ namespace cupel {
 
 /// Claims are files that say which attempts of which incidents were begun (PATH.claim, with the
 /// number of the process that began it) and finished (PATH.done, with a status): what a queue finds
-/// that was killed and started again.
+/// that was killed and started again. PATH.order is there while an attempt may be begun.
 
 /// An incident's name as bytes that are safe in a header and in an environment: visible ASCII
 /// stays, all else and % become %XX. Of long ones the end is a hash.

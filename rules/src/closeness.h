@@ -22,8 +22,8 @@ struct Closeness {
   double largest = 0;  ///< Difference of finite elements, as far as they were compared.
 };
 
-/// Whether all elements are close, and the shapes the same; text is not close to anything. Stops at the first that are not, unless
-/// `to_the_end`.
+/// Whether all elements are close, and the shapes the same; text is not close to anything. Stops at
+/// the first that are not, unless `to_the_end`.
 Closeness closeness_of(const TensorValue& a, const TensorValue& b, const Tolerance& tolerance,
                        bool to_the_end = false);
 /// The same of saved reductions, which both have.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <limits>
 
 #include "cupel/core/log.h"
 
@@ -46,10 +47,9 @@ std::string why_blind(const Outcome& outcome) {
   return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
 }
 
-// Whether a rule that did not fire has looked at something, so that what it found before is over:
-// at many a step nothing is saved of what it reads.
-bool has_judged(const Outcome& outcome) {
-  return outcome.kind == Outcome::Kind::Judged && why_blind(outcome).empty();
+// The last step there can be has none behind it, and is not followed by another.
+std::int64_t step_behind(std::int64_t step) {
+  return step < std::numeric_limits<std::int64_t>::max() ? step + 1 : step;
 }
 
 void explain_step(const Outcome& outcome, VerdictLine& line) {
@@ -84,6 +84,7 @@ std::string time_text() {
 bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
                       std::vector<VerdictLine>& lines) {
   using Kind = Outcome::Kind;
+  if (step != nullptr) record_.rewinds = step->rewinds;
   if (step != nullptr && outcome.kind == Kind::Rewound) {
     VerdictLine rewound = line(RuleStatus::Rewound);
     rewound.step = step->step;
@@ -97,7 +98,7 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
   RuleSummary& summary = record_.summary;
   record_.closed = outcome.last;
   if (step != nullptr) {
-    record_.next_step = std::max(record_.next_step, step->step + 1);
+    record_.next_step = std::max(record_.next_step, step_behind(step->step));
     if (outcome.kind == Kind::Passed) return false;
     record_.last = {step->step, step->mode, step->mode_step, step->num_workers};
   }
@@ -121,8 +122,11 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
     }
   }
   const bool fired = outcome.kind == Kind::Fired;
+  const bool saw = why_blind(outcome).empty();
   const bool begins = fired && !record_.firing;
-  if (fired || (step != nullptr && has_judged(outcome))) record_.firing = fired;
+  // Where it could not look, and between steps, a rule that is silent does not say that all is
+  // well.
+  if (fired || (step != nullptr && saw)) record_.firing = fired;
   if (!fired) return false;
   VerdictLine found = line(RuleStatus::IssuesFound);
   ++summary.steps_fired;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,9 +27,11 @@ struct RuleRecord {
   };
   RuleSummary summary;
   std::int64_t next_step = 0;  ///< Steps before this one have been said.
-  bool closed = false;         ///< It is not asked again.
-  bool firing = false;         ///< It fired at the last step that it could judge.
-  std::string first_message;   ///< Of its first firing.
+  /// Trial::rewinds() of the step that was said last.
+  std::optional<std::size_t> rewinds;
+  bool closed = false;        ///< It is not asked again.
+  bool firing = false;        ///< It fired when it judged last.
+  std::string first_message;  ///< Of its first firing.
   std::optional<Place> last;
   std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
   std::string blind_reason;
@@ -45,7 +48,7 @@ class RuleReport {
 
   /// Takes in what came of a step, or of being asked between steps, where `step` is null, and adds
   /// the lines that say it. Returns whether an incident begins, of which the last line tells: the
-  /// rule fired, and had not at the last step before that it could judge.
+  /// rule fired, and had not when it judged before.
   bool take(const Step* step, Outcome outcome, bool explain, std::vector<VerdictLine>& lines);
   /// The rule has ended, unless it has by itself.
   void end(RuleStatus status, std::string why);

@@ -26,6 +26,7 @@
 #include <limits>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,6 +122,7 @@ struct RuleRunner::State : StepFeed::Sink {
   Claim claim(Clock::time_point now, Clock::time_point& ask_after);
   std::size_t steps_to_go_to() const;
   bool has_waited_enough(const Entry& entry, Clock::time_point now) const;
+  static bool is_known(const Entry& entry, const Step& step);  // an earlier runner has said it
   Outcome outcome_of(const Entry& entry, const Step& step) const;
   std::vector<Outcome> evaluate_batch(const Entry& entry, std::span<const Step* const> batch) const;
 
@@ -132,7 +134,7 @@ struct RuleRunner::State : StepFeed::Sink {
   std::optional<std::int64_t> end_of(const Entry& entry) const;
   enum class News { Outcome, Between, End, Stop };
   News wait_for_news(const Entry& entry, bool begins);
-  void say_everything();
+  bool say_everything();
   void leave_step();
   void say(Entry& entry, const Step* step, Outcome outcome);
   void say_notes(const std::vector<Note>& notes);
@@ -156,8 +158,7 @@ struct RuleRunner::State : StepFeed::Sink {
   PauseCallback on_pause;
   const runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::optional<RunnerJournal> journal;
-  std::optional<RunnerActions> actions;  // where there are any; set before other threads begin
-  std::optional<std::size_t> rewinds;    // of what was said
+  std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
 
   std::mutex mutex;
   std::condition_variable work_to_do;  // for workers
@@ -171,6 +172,8 @@ struct RuleRunner::State : StepFeed::Sink {
   const Entry* awaited = nullptr;  // by run()'s thread
   bool stop_requested = false;
   bool ending = false;  // run() has no use for more outcomes
+  // Where there are any; set before other threads begin. Its own thread wakes run() to its end.
+  std::optional<RunnerActions> actions;
   // Joined in the reverse order of their making, before everything above goes.
   std::vector<std::jthread> threads;
 };
@@ -236,6 +239,7 @@ RuleRunner::State::Claim RuleRunner::State::claim(Clock::time_point now,
   for (Entry& entry : entries) {
     const bool has_judged_all = entry.cursor == steps_before + steps.size();
     if (entry.busy || entry.exhausted || !entry.tick_is_due || !has_judged_all) continue;
+    if (entry.tick_outcome) continue;  // that one is still to be said
     claim.entry = &entry;
     break;
   }
@@ -249,18 +253,24 @@ bool RuleRunner::State::has_waited_enough(const Entry& entry, Clock::time_point 
          now - *entry.waits_since >= *options.idle_timeout;
 }
 
+bool RuleRunner::State::is_known(const Entry& entry, const Step& step) {
+  if (step.rewound) return entry.found.rewinds && *entry.found.rewinds >= step.rewinds;
+  return step.step < entry.found.next_step;
+}
+
 Outcome RuleRunner::State::outcome_of(const Entry& entry, const Step& step) const {
-  const bool is_known = step.step < entry.found.next_step && !step.rewound;
+  const bool known = is_known(entry, step);
+  if (step.rewound && known) return {.kind = Outcome::Kind::Passed};
   const bool is_outside =
       step.step < start_of(entry) || (end_of(entry) && step.step >= *end_of(entry));
-  if (!step.rewound && (is_outside || (is_known && entry.rule->looks_back_by_itself())))
+  if (!step.rewound && (is_outside || (known && entry.rule->looks_back_by_itself())))
     return {.kind = Outcome::Kind::Passed};
   Outcome outcome = outcome_at_step(*entry.rule, step);
   if (outcome.kind == Outcome::Kind::Fired &&
       entry.options.stop_at_first.value_or(options.stop_at_first))
     outcome.last = true;
   const bool holds = outcome.kind == Outcome::Kind::Failed || outcome.kind == Outcome::Kind::NotYet;
-  if (is_known && !holds) return {.kind = Outcome::Kind::Passed};
+  if (known && !holds) return {.kind = Outcome::Kind::Passed};
   return outcome;
 }
 
@@ -316,16 +326,18 @@ void RuleRunner::State::work() {
     entry.busy = false;
     if (Outcome& last = outcomes.back(); last.kind == Outcome::Kind::NotYet) {
       const Clock::time_point now = Clock::now();
-      if (!entry.waits_since) entry.waits_since = now;
+      if (outcomes.size() > 1 || !entry.waits_since) entry.waits_since = now;
       if (has_waited_enough(entry, now)) {
-        last.kind = Outcome::Kind::Skipped;
+        const bool known = is_known(entry, *claimed.batch[outcomes.size() - 1]);
+        last.kind = known ? Outcome::Kind::Passed : Outcome::Kind::Skipped;
       } else {
         entry.ask_after = now + kAskAgain;
         outcomes.pop_back();
       }
+    } else {
+      entry.waits_since.reset();
     }
     if (outcomes.empty()) continue;
-    if (entry.ask_after <= Clock::now()) entry.waits_since.reset();
     entry.cursor += outcomes.size();
     entry.exhausted = outcomes.back().last;
     std::move(outcomes.begin(), outcomes.end(), std::back_inserter(entry.outcomes));
@@ -347,7 +359,10 @@ void RuleRunner::State::take_over(const RunnerState& found) {
   const std::string file = journal->path() + ".state";
   const std::string remedy = "; remove " + journal->path() + " and " + file +
                              " to judge from the first step, or choose another file";
-  if (found.run != trial->run_id())
+  const auto is_ours = [&](const std::string& run) {
+    return std::find(run_ids.begin(), run_ids.end(), run) != run_ids.end();
+  };
+  if (std::none_of(found.runs.begin(), found.runs.end(), is_ours))
     throw UsageError(file + " was kept for another run than " + trial->location() + remedy);
   const auto same = [](const RunnerState::Rule& before, const Entry& entry) {
     return before.record.summary.rule == entry.found.summary.rule &&
@@ -356,6 +371,11 @@ void RuleRunner::State::take_over(const RunnerState& found) {
   };
   if (!std::equal(found.rules.begin(), found.rules.end(), entries.begin(), entries.end(), same))
     throw UsageError(file + " was kept for other rules, parameters or actions" + remedy);
+  // Incidents go on being called as they were.
+  for (std::size_t i = 0; i < found.runs.size(); ++i) {
+    std::erase(run_ids, found.runs[i]);
+    run_ids.insert(run_ids.begin() + static_cast<std::ptrdiff_t>(i), found.runs[i]);
+  }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].found = found.rules[i].record;
     entries[i].exhausted = entries[i].found.closed;
@@ -382,10 +402,14 @@ void RuleRunner::State::prepare_actions() {
   queue.performer.run = trial->location();
   if (!options.out.empty()) {
     queue.performer.claims_directory = options.out + ".actions";
-    if (!journal->found()) remove_claims(queue.performer.claims_directory);
+    try {
+      if (!journal->found()) remove_claims(queue.performer.claims_directory);
+    } catch (const std::system_error& failure) {
+      throw StoreError(queue.performer.claims_directory, false, failure.what());
+    }
   }
   const std::lock_guard lock(mutex);
-  actions.emplace(trial->run_id(), std::move(queue), [this] {
+  actions.emplace(run_ids.empty() ? std::string() : run_ids.front(), std::move(queue), [this] {
     const std::lock_guard callback_lock(mutex);
     news.notify_all();
   });
@@ -399,13 +423,13 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .idle_timeout = options.idle_timeout,
                                       .tick_interval = options.tick_interval,
                                       .notes = options.explain};
+  run_ids = trial->run_ids();
   if (!options.out.empty()) journal.emplace(options.out);
   prepare_actions();
   if (entries.size() > 1) trial->keep_values(kSharedBytes);
   if (journal) {
     if (const auto& found = journal->found()) {
       take_over(*found);
-      rewinds = feed.rewinds_before = found->rewinds;
       feed.first_fresh_step = std::numeric_limits<std::int64_t>::max();
     }
   }
@@ -413,7 +437,14 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
     const bool skips = entry.rule->looks_back_by_itself() || entry.found.closed;
     feed.start_step =
         std::min(feed.start_step, std::max(start_of(entry), skips ? entry.found.next_step : 0));
-    feed.first_fresh_step = std::min(feed.first_fresh_step, entry.found.next_step);
+    // Rules that have ended have fallen behind.
+    if (!entry.found.closed) {
+      feed.first_fresh_step = std::min(feed.first_fresh_step, entry.found.next_step);
+      const std::optional<std::size_t>& rewinds = entry.found.rewinds;
+      if (rewinds) feed.rewinds_before = std::min(feed.rewinds_before.value_or(*rewinds), *rewinds);
+    }
+    // The first rule's outcome of a step came behind the notes.
+    feed.first_fresh_note = std::max(feed.first_fresh_note, entry.found.next_step);
     const std::optional<std::int64_t> end_step = end_of(entry);
     if (feed.end_step) feed.end_step = end_step ? std::max(*feed.end_step, *end_step) : end_step;
     entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads());
@@ -452,8 +483,9 @@ RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, boo
   return *found;
 }
 
-// Takes outcomes in the order of the lines until there is nothing more to come, or stop().
-void RuleRunner::State::say_everything() {
+// Takes outcomes in the order of the lines until there is nothing more to come, or stop(). Returns
+// whether it came to the end, with rules that have not ended.
+bool RuleRunner::State::say_everything() {
   while (!all_closed()) {
     const Step* step = nullptr;  // the first rule's turn finds it
     for (Entry& entry : entries) {
@@ -467,9 +499,9 @@ void RuleRunner::State::say_everything() {
       if (entry.closed()) continue;
       if (found == News::Stop) {
         stopped = true;
-        return;
+        return false;
       }
-      if (found == News::End) return say_notes(end->notes);
+      if (found == News::End) return true;
       Outcome outcome;
       const Step* next = nullptr;
       {
@@ -484,6 +516,7 @@ void RuleRunner::State::say_everything() {
     }
     if (step != nullptr) leave_step();
   }
+  return false;
 }
 
 // Every rule's outcome was said.
@@ -491,7 +524,6 @@ void RuleRunner::State::leave_step() {
   bool half_is_said = false;
   {
     const std::lock_guard lock(mutex);
-    rewinds = steps.front().rewinds;
     steps.pop_front();
     half_is_said = ++steps_before % kHalf == 0;
     if (half_is_said) work_to_do.notify_all();
@@ -545,7 +577,7 @@ void RuleRunner::State::finish_actions() {
 void RuleRunner::State::say_ends() {
   if (stopped || !end || end->error || end->snapshot == nullptr) return;
   for (Entry& entry : entries)
-    if (!entry.closed())
+    if (!entry.closed() && !entry.exhausted)
       say(entry, nullptr, runner_detail::outcome_of_end(*entry.rule, end->snapshot));
 }
 
@@ -561,8 +593,7 @@ void RuleRunner::State::keep() {
     return;
   }
   RunnerState state;
-  state.run = trial->run_id();
-  state.rewinds = rewinds;
+  state.runs = run_ids;
   std::vector<RuleRecord> records;
   for (const Entry& entry : entries) {
     records.push_back(entry.report->record());
@@ -645,24 +676,28 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   state.on_pause = on_pause ? on_pause : [] {};
   const auto feed_options = state.prepare();
   const auto workers = std::min(static_cast<std::size_t>(state.options.jobs), state.entries.size());
+  bool came_to_end = false;
   try {
     state.threads.emplace_back([&state, feed_options] { state.follow(feed_options); });
     for (std::size_t i = 0; i < workers; ++i)
       state.threads.emplace_back([&state] { state.work(); });
-    state.say_everything();
+    came_to_end = state.say_everything();
   } catch (...) {
     state.end_threads();
     throw;
   }
   state.end_threads();
+  if (came_to_end) state.say_between();  // a tick that was being answered
   state.keep();
   state.finish_actions();
   // The state tells of nothing that is said from here on: a runner that goes on says it anew.
   state.keep();
+  if (came_to_end) state.say_notes(state.end->notes);
   state.say_ends();
   if (state.actions) state.actions->start();
   state.finish_actions();
   state.close_reports();
+  state.trial->keep_values(0);
   RunSummary summary;
   std::vector<RuleRecord> records;
   for (const State::Entry& entry : state.entries) {

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -48,6 +50,20 @@ void write_all(int file, std::string_view text, const std::string& path) {
   }
 }
 
+// Whether the file's lock could be had. A command that a killed runner was just beginning holds it
+// for a moment.
+bool lock(int file, const std::string& path) {
+  constexpr auto kPatience = std::chrono::seconds(1);
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail(path, "cannot be locked");
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 std::uint64_t regular_size(int file, const std::string& path) {
   struct ::stat status {};
   if (::fstat(file, &status) != 0) fail(path, "cannot be looked at");
@@ -85,11 +101,8 @@ RunnerJournal::RunnerJournal(std::string path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file_ < 0) fail(path_, "cannot be opened");
   try {
-    size_ = regular_size(file_, path_);
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) throw UsageError("another runner is writing its lines to " + path_);
-      fail(path_, "cannot be locked");
-    }
+    if (!lock(file_, path_)) throw UsageError("another runner is writing its lines to " + path_);
+    size_ = regular_size(file_, path_);  // after the lock: what it is has come to rest
     const std::string state_path = path_ + ".state";
     if (const auto text = read_file(state_path))
       found_ = parse_runner_state(*text, state_path);

@@ -44,9 +44,11 @@ RuleStatus parse_status(const std::string& text) {
 
 // Counts and steps are never negative.
 std::int64_t count_of(const Json& json) {
-  const auto count = json.get<std::int64_t>();
-  if (count < 0) throw UsageError("a negative count: " + std::to_string(count));
-  return count;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
+  const auto count =
+      json.is_number_unsigned() ? json.get<std::uint64_t>() : kMost + std::uint64_t{1};
+  if (count > kMost) throw UsageError("no count: " + json.dump());
+  return static_cast<std::int64_t>(count);
 }
 
 Json json_of(const RuleRecord& record) {
@@ -61,6 +63,7 @@ Json json_of(const RuleRecord& record) {
                {"steps_evaluated", summary.steps_evaluated},
                {"steps_skipped", summary.steps_skipped},
                {"next_step", record.next_step},
+               {"rewinds", record.rewinds ? Json(*record.rewinds) : Json()},
                {"closed", record.closed},
                {"firing", record.firing},
                {"blind_steps", record.blind_steps},
@@ -86,6 +89,8 @@ RuleRecord record_of(const Json& json) {
   summary.steps_skipped = count_of(json.at("steps_skipped"));
   record.first_message = json.at("first_message");
   record.next_step = count_of(json.at("next_step"));
+  if (const Json& rewinds = json.at("rewinds"); !rewinds.is_null())
+    record.rewinds = static_cast<std::size_t>(count_of(rewinds));
   record.closed = json.at("closed");
   record.firing = json.at("firing");
   record.blind_steps = count_of(json.at("blind_steps"));
@@ -154,8 +159,7 @@ std::string to_json(const RunnerState& state) {
                        {"incident", action.incident},
                        {"line", action.line}});
   return dumped({{"version", kVersion},
-                 {"run", state.run},
-                 {"rewinds", state.rewinds ? Json(*state.rewinds) : Json()},
+                 {"runs", state.runs},
                  {"bytes", state.bytes},
                  {"rules", std::move(rules)},
                  {"pending", std::move(pending)}},
@@ -166,9 +170,7 @@ RunnerState parse_runner_state(std::string_view text, const std::string& file) {
   return read_or_refuse(text, file, [](const Json& json) {
     if (json.at("version") != kVersion) throw UsageError("another version");
     RunnerState state;
-    state.run = json.at("run");
-    if (const Json& rewinds = json.at("rewinds"); !rewinds.is_null())
-      state.rewinds = static_cast<std::size_t>(count_of(rewinds));
+    state.runs = json.at("runs").get<std::vector<std::string>>();
     state.bytes = static_cast<std::uint64_t>(count_of(json.at("bytes")));
     for (const Json& rule : json.at("rules"))
       state.rules.push_back({rule.at("configuration"), record_of(rule)});

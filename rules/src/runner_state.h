@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +25,8 @@ struct RunnerState {
     std::string line;  ///< The verdict, as JSON.
   };
 
-  std::string run;                     ///< Trial::run_id().
-  std::optional<std::size_t> rewinds;  ///< Trial::rewinds() of what was judged.
-  std::uint64_t bytes = 0;             ///< How much of the lines' file these records tell of.
+  std::vector<std::string> runs;  ///< Trial::run_ids(); the first is part of incidents' names.
+  std::uint64_t bytes = 0;        ///< How much of the lines' file these records tell of.
   std::vector<Rule> rules;
   std::vector<PendingAction> pending;
 };

@@ -35,6 +35,9 @@ Outcome outcome_of(Judge judge) {
     ended_by(Outcome::Kind::Skipped, error);
   } catch (const TensorUnavailableForStep& error) {
     ended_by(Outcome::Kind::Skipped, error);
+  } catch (const StoreError& error) {
+    // What a store cannot give for a moment is asked for again.
+    ended_by(error.retryable ? Outcome::Kind::NotYet : Outcome::Kind::Failed, error);
   } catch (const std::exception& error) {
     ended_by(Outcome::Kind::Failed, error);
   } catch (...) {

@@ -179,16 +179,19 @@ StepFeed::End StepFeed::follow() {
       try {
         hand_over();
         break;
-      } catch (const std::exception& again) {
-        log(LogLevel::Debug, again.what());
+      } catch (...) {
+        log(LogLevel::Debug, "the run is damaged in more than one place");
       }
     }
   }
-  if (options_.notes && last_snapshot_) {
+  end.snapshot = last_snapshot_;
+  if (!options_.notes || !last_snapshot_) return end;
+  try {
     const PinnedView pin(trial_, last_snapshot_, std::nullopt);
     end.notes = fresh_notes(options_.end_step.value_or(kNoStep));
+  } catch (...) {
+    if (!end.error) end.error = std::current_exception();
   }
-  end.snapshot = last_snapshot_;
   return end;
 }
 

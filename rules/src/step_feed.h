@@ -28,6 +28,7 @@ struct StepFeedOptions {
   /// first step that was not judged.
   std::optional<std::size_t> rewinds_before = std::nullopt;
   std::int64_t first_fresh_step = 0;
+  std::int64_t first_fresh_note = 0;  ///< Notes of earlier steps were told.
 };
 
 /// Follows a run and hands over each new complete step, once. Of one thread, which is in follow().
@@ -53,7 +54,7 @@ class StepFeed {
 
   /// Borrows both.
   StepFeed(Trial& trial, Sink& sink, const StepFeedOptions& options)
-      : trial_(trial), sink_(sink), options_(options), noted_before_(options.first_fresh_step) {}
+      : trial_(trial), sink_(sink), options_(options), noted_before_(options.first_fresh_note) {}
 
   /// Returns when the run has ended, or the options say so, or the sink.
   End follow();

@@ -52,6 +52,8 @@ bool StopSignal::expired(const Trial& run, std::chrono::system_clock::time_point
   } catch (const StoreError& failure) {
     log(LogLevel::Warning, std::string("the stop signal cannot be read: ") + failure.what());
     return !failure.retryable;
+  } catch (const UsageError&) {
+    return false;  // no file of a run is called so
   }
 }
 

@@ -1,9 +1,15 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/cli_fixture.h"
 
@@ -51,6 +57,13 @@ class WatchCommand : public CliTest {
     std::vector<std::string> arguments = {"watch", path(), "--rule", "ExplodingTensor"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
+  }
+
+  std::vector<Json> lines_of(std::string_view name) const {
+    std::ifstream in(file(name));
+    Ran ran;
+    ran.out.assign(std::istreambuf_iterator<char>(in), {});
+    return ran.json_lines();
   }
 
   WorkerWriter writer_{store_};
@@ -131,6 +144,98 @@ TEST_F(WatchCommand, without_waiting_judges_what_is_there) {
   const Ran ran = run(watch({"--no-wait"}));
   EXPECT_EQ(ran.code, kExitFound);
   EXPECT_THAT(ran.out, HasSubstr("EVALUATED"));
+}
+
+TEST_F(WatchCommand, goes_on_with_its_file_where_it_stopped) {
+  const auto arguments = watch({"--out", file("lines")});
+  save(0, true);
+  save(1);
+  bool raised = false;
+  const Ran first = run_reading(arguments, [&](const std::string&) {
+    if (!std::exchange(raised, true)) std::raise(SIGINT);
+  });
+  EXPECT_THAT(first.out, HasSubstr("stopped before the run ended"));
+  save(2, true);
+  writer_.finish();
+  const Ran second = run(arguments);
+  EXPECT_EQ(second.code, kExitFound);
+  EXPECT_EQ(second.out,
+            "step 2 TRAIN  ExplodingTensor  loss  nan 1, +inf 0, -inf 0, the first at element 0\n"
+            "\n"
+            "RULE             STATUS       FIRST STEP  STEPS FIRED  EVALUATED  SKIPPED\n"
+            "ExplodingTensor  IssuesFound           0            2          3        0\n");
+  const auto lines = lines_of("lines");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0]["step"], 0);
+  EXPECT_EQ(lines[1]["step"], 2);
+  EXPECT_EQ(lines[2]["final"], true);
+}
+
+TEST_F(WatchCommand, still_ends_with_1_when_what_was_found_was_said_before) {
+  save(0, true);
+  writer_.finish();
+  const auto arguments = watch({"--out", file("lines")});
+  run(arguments);
+  const Ran again = run(arguments);
+  EXPECT_EQ(again.code, kExitFound);
+  EXPECT_THAT(again.out, StartsWith("RULE"));
+}
+
+TEST_F(WatchCommand, refuses_a_file_of_other_rules_or_actions_and_says_what_to_do) {
+  save(0, true);
+  writer_.finish();
+  run(watch({"--out", file("lines")}));
+  const std::vector<std::vector<std::string>> others = {{"--rule", "VanishingGradient"},
+                                                        {"--action", "stop"}};
+  for (std::vector<std::string> more : others) {
+    more.insert(more.end(), {"--out", file("lines")});
+    const Ran ran = run(watch(more));
+    EXPECT_EQ(ran.code, kExitError);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("kept for other rules, parameters or actions; remove "));
+  }
+  EXPECT_EQ(lines_of("lines").size(), 2U);
+}
+
+TEST_F(WatchCommand, mistakes_in_actions_are_all_told_before_anything_is_judged) {
+  save(0, true);
+  const Ran ran = run(watch({"--action", "halt", "--action", "signal:1", "--action", "stop"}));
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("cupel watch: An action is stop, "));
+  EXPECT_THAT(ran.err, HasSubstr("\ncupel watch: signal:PID needs"));
+}
+
+TEST_F(WatchCommand, carries_actions_out_and_tells_what_became_of_them) {
+  save(0, true);
+  writer_.finish();
+  // There can be no such process.
+  const Ran ran = run(watch({"--action", "stop", "--action", "signal:2147483647"}));
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.out, HasSubstr("\nstep 0 TRAIN  ExplodingTensor  stop: stop_training was "
+                                 "written\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nstep 0 TRAIN  ExplodingTensor  signal:2147483647:TERM failed: "
+                                 "there is no process 2147483647\n"));
+  EXPECT_TRUE(std::filesystem::exists(path() + "/stop_training"));
+}
+
+TEST_F(WatchCommand, only_says_what_would_be_done_in_a_dry_run) {
+  save(0, true);
+  writer_.finish();
+  const Ran ran = run(watch({"--action", "stop", "--dry-run", "--json"}));
+  EXPECT_EQ(ran.code, kExitFound);
+  const auto lines = ran.json_lines();
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1]["status"], "Action");
+  EXPECT_EQ(lines[1]["outcome"], "planned");
+  EXPECT_FALSE(std::filesystem::exists(path() + "/stop_training"));
+}
+
+TEST_F(WatchCommand, does_nothing_about_a_healthy_run) {
+  save(0);
+  writer_.finish();
+  EXPECT_EQ(run(watch({"--action", "stop"})).code, kExitFine);
+  EXPECT_FALSE(std::filesystem::exists(path() + "/stop_training"));
 }
 
 using WatchWorkers = CliTest;

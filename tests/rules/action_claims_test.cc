@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "../../rules/src/claims.h"
 #include "rules/action_queue_fixture.h"
 
 namespace cupel::testing {
@@ -33,6 +36,20 @@ class ActionClaimsTest : public ActionQueueTest {
   static void await_orphans() {
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
+  }
+
+  // Those that are stopped now.
+  static std::vector<pid_t> hold_up_orphans() {
+    const std::string self = std::to_string(::getpid());
+    std::ifstream children("/proc/self/task/" + self + "/children");
+    std::vector<pid_t> held;
+    for (pid_t child = 0; children >> child;) {
+      int status = 0;
+      ::kill(child, SIGSTOP);
+      if (::waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))
+        held.push_back(child);
+    }
+    return held;
   }
 
   // Carries the order out in a process that is killed after so long, unless it was faster.
@@ -70,6 +87,29 @@ TEST_F(ActionClaimsTest, a_command_runs_once_whenever_its_queue_is_killed) {
     ASSERT_EQ(runs(), round + 1) << round;
   }
   EXPECT_GT(interrupted, 5);  // else nothing was tested
+}
+
+TEST_F(ActionClaimsTest, a_shell_that_comes_to_its_claim_when_all_is_told_runs_nothing) {
+  std::minstd_rand random(11);
+  std::uniform_int_distribution<int> instant(0, 6'000);
+  int late = 0;
+  for (int round = 0; late < 3; ++round) {
+    ASSERT_LT(round, 500) << "no shell was held up before its claim";
+    const ActionOrder order = exec("echo x >> " + file("runs"), std::to_string(round));
+    const std::string path = claim_path(file("claims"), order.incident, 1);
+    kill_while_carrying_out(order, std::chrono::microseconds(instant(random)));
+    const std::vector<pid_t> held = hold_up_orphans();
+    const bool is_late = !held.empty() && claim_holder(path) == ClaimHolder::None;
+    if (is_late) {
+      ++late;
+      EXPECT_EQ(carry_out(order), "done 1 the command ended with status 0");
+      remove_claim(path);
+    }
+    for (const pid_t shell : held) ::kill(shell, SIGCONT);
+    if (!is_late) carry_out(order);
+    await_orphans();
+    ASSERT_EQ(runs(), round + 1) << round;
+  }
 }
 
 TEST_F(ActionClaimsTest, each_attempt_of_a_failing_command_runs_once_whenever_its_queue_is_killed) {
@@ -164,7 +204,7 @@ TEST_F(ActionClaimsTest, incidents_of_any_name_have_claims_of_their_own_within_t
         << incident;
   EXPECT_EQ(runs(), 7);
   const std::filesystem::directory_iterator claims(file("claims"));
-  EXPECT_EQ(std::distance(begin(claims), end(claims)), 14);  // a claim and an end each
+  EXPECT_EQ(std::distance(begin(claims), end(claims)), 21);  // an order, a claim and an end each
 }
 
 TEST_F(ActionClaimsTest, a_command_is_not_run_where_it_cannot_be_claimed) {

@@ -168,6 +168,20 @@ TEST_F(ActionQueueTest, orders_beyond_the_bound_are_refused_without_waiting) {
                           StartsWith("failed 0 was not"), StartsWith("failed 0 was not")));
 }
 
+TEST_F(ActionQueueTest, what_is_done_at_once_is_not_refused_and_takes_nobody_s_place) {
+  options_.most_waiting = 1;
+  queue().add(exec(std::string("touch ") + file("begun") + "; " + kStubborn, "running"));
+  while (!std::filesystem::exists(file("begun"))) std::this_thread::yield();
+  for (const char* name : {"a", "b", "c"})
+    queue().add(order_of({.kind = Kind::StopFile, .target = file(name)}, name));
+  queue().add(exec("exit 0", "waits"));
+  queue().add(order_of({.kind = Kind::StopFile, .target = file("d")}, "d"));
+  await_outcomes(4);
+  EXPECT_THAT(closed(0ms), ElementsAre(StartsWith("done"), StartsWith("done"), StartsWith("done"),
+                                       StartsWith("done"), StartsWith("failed 1"),
+                                       StartsWith("failed 0 was not")));
+}
+
 TEST_F(ActionQueueTest, a_dry_run_says_what_would_be_done_and_does_nothing) {
   options_.dry_run = true;
   keep_claims();

@@ -159,6 +159,22 @@ TEST(BetweenSteps, a_rule_that_waits_for_something_else_is_asked_again) {
   EXPECT_EQ(times, 3);
 }
 
+TEST(BetweenSteps, a_rule_that_has_waited_in_vain_does_not_wait_at_each_step_again) {
+  LossRun run(20);
+  run.writer.finish();
+  Trial trial = run.open();
+  RuleRunner runner(trial, {.idle_timeout = milliseconds(20)});
+  int times = 0;
+  runner.add(written(trial, [&](Trial&, std::int64_t) {
+    ++times;
+    Verdict verdict;
+    verdict.ask_again("the other run has ended");
+    return verdict;
+  }));
+  EXPECT_EQ(run_all(runner).summary.rules[0].steps_skipped, 20);
+  EXPECT_EQ(times, 21);  // only the first step is asked for again
+}
+
 TEST(BetweenSteps, without_waiting_what_is_not_there_yet_is_skipped) {
   LossRun run({0});
   run.writer.finish();

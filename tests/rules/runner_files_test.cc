@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -69,6 +70,14 @@ class RunnerFiles : public ::testing::Test {
       lines.push_back(json.dump());
     }
     return lines;
+  }
+  // How many lines tell a rule of a restart.
+  std::int64_t rewound(const std::string& name) const {
+    const Lines all = lines();
+    return std::ranges::count_if(all, [&](const std::string& text) {
+      const Json line = Json::parse(text);
+      return line["name"] == name && line["status"] == "Rewound";
+    });
   }
   Json status() const { return Json::parse(read(out() + ".status.json")); }
 
@@ -194,6 +203,37 @@ TEST_F(RunnerFiles, a_restart_of_training_between_two_runners_is_said) {
   EXPECT_EQ(judge(run).rules[1].steps_evaluated, 5);
 }
 
+TEST_F(RunnerFiles, a_restart_of_training_is_said_though_a_rule_ended_long_before) {
+  LossRun run({0, 1, 2, 3});
+  const auto judge_two = [&] {
+    Trial trial = run.open();
+    RuleRunner runner(trial, {.wait = false, .out = out()});
+    runner.add(always(trial), {.stop_at_first = true});
+    runner.add(never(trial));
+    runner.run([](const VerdictLine&) {});
+  };
+  judge_two();
+  run.worker({"worker_0", 1, 1}).save_steps({2, 3}).finish();
+  judge_two();
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("\"step\":0"),
+                                   AllOf(HasSubstr("\"name\":\"Never\""), HasSubstr("Rewound")),
+                                   HasSubstr("final"), HasSubstr("final")));
+}
+
+TEST_F(RunnerFiles, a_restart_that_one_rule_was_told_of_is_said_of_the_others_only) {
+  LossRun run({0, 1, 2, 3});
+  judge(run, -1, {.wait = false});
+  run.worker({"worker_0", 1, 1}).save_steps({2, 3}).finish();
+  judge(run, -1, {.wait = false});
+  // As one leaves it that is killed between the lines of a step.
+  Json state = Json::parse(read(out() + ".state"));
+  state["rules"][2]["rewinds"] = 0;
+  write(".state", state.dump());
+  judge(run);
+  for (const char* name : {"LossNotDecreasing", "Counting"}) EXPECT_EQ(rewound(name), 1) << name;
+  EXPECT_EQ(rewound("Never"), 2);
+}
+
 TEST_F(RunnerFiles, are_refused_to_a_second_runner_at_the_same_time) {
   LossRun run({0});
   run.writer.finish();
@@ -228,7 +268,7 @@ TEST_F(RunnerFiles, of_another_run_are_refused) {
   LossRun run({0});
   judge(run, -1, {.wait = false});
   Json state = Json::parse(read(out() + ".state"));
-  state["run"] = "another";
+  state["runs"] = {"another"};
   write(".state", state.dump());
   EXPECT_THAT([&] { judge(run); }, ThrowsMessage<UsageError>(HasSubstr("kept for another run")));
 }
@@ -250,8 +290,8 @@ TEST_F(RunnerFiles, a_damaged_state_is_refused_wherever_it_is_damaged) {
     EXPECT_THROW(judge(run), FormatError) << cut;
   }
   for (const char* text :
-       {"[]", "{}", "null", "{\"version\":2}", "{\"version\":1,\"run\":7}",
-        "{\"version\":1,\"run\":\"\",\"rewinds\":-1,\"bytes\":0,\"rules\":[],\"pending\":[]}"}) {
+       {"[]", "{}", "null", "{\"version\":2}", "{\"version\":1,\"runs\":7}",
+        "{\"version\":1,\"runs\":[],\"bytes\":-1,\"rules\":[],\"pending\":[]}"}) {
     write(".state", text);
     EXPECT_THROW(judge(run), FormatError) << text;
   }

@@ -96,9 +96,14 @@ std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options)
 const std::string& Trial::name() const noexcept { return view_->name; }
 std::string Trial::location() const { return view_->index->store().location(); }
 
-std::string Trial::run_id() const {
-  const auto& files = snapshot()->collections->files();
-  return files.empty() ? std::string() : files.begin()->second.content.run;
+std::vector<std::string> Trial::run_ids() const {
+  std::vector<std::string> ids;
+  const std::shared_ptr<const Snapshot> now = snapshot();
+  for (const auto& entry : now->collections->files()) {
+    const std::string& id = entry.second.content.run;
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
 }
 
 std::optional<std::string> Trial::extra_file(std::string_view key) const {

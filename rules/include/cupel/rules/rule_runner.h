@@ -28,7 +28,8 @@ struct RunnerOptions {
   /// themselves up to that step, each once.
   bool explain = false;
   /// A file to keep the lines in, as JSON; empty: none. `<out>.state` beside it is what a runner
-  /// over the same run with the same rules goes on from, however this one ended, and
+  /// over the same run with the same rules, parameters and actions goes on from, however this one
+  /// ended (where to begin, and which rules have ended, the state says, not the options), and
   /// `<out>.status.json` says how the rules stand.
   std::string out = {};
   /// What is done when an incident begins: a rule fires that had not fired at the last step before
@@ -93,10 +94,11 @@ class RuleRunner {
   using LineCallback = std::function<void(const VerdictLine&)>;
   using PauseCallback = std::function<void()>;
   /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
-  /// after the closing lines of all rules. UsageError, before any line, for an `out` that another
-  /// runner has open or that was begun with another run or other rules. `on_pause` is called, from
-  /// the same thread, when no line follows at once, and every few steps while lines follow each
-  /// other: whoever gathers lines sends them on then, and once more when run() has ended.
+  /// after the closing lines of all rules; those of `out`, and of the callbacks, at once.
+  /// UsageError, before any line, for an `out` that another runner has open or that was begun with
+  /// another run or other rules. `on_pause` is called, from the same thread, when no line follows
+  /// at once, and every few steps while lines follow each other: whoever gathers lines sends them
+  /// on then, and once more when run() has ended.
   RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
   /// Stopped, and actions that were begun have a few seconds left.

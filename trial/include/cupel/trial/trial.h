@@ -127,8 +127,10 @@ class Trial {
 
   const std::string& name() const noexcept;
   std::string location() const;
-  /// Random text that tells this run from any other, also from one written in its place.
-  std::string run_id() const;
+  /// Random texts that tell this run from any other, also from one written in its place: one, or
+  /// several where workers that began together each named the run. What two looks at a run have in
+  /// common makes it the same.
+  std::vector<std::string> run_ids() const;
   /// What somebody else put into the run's directory under this name, up to 4 KiB; nothing if there
   /// is no such file. Throws UsageError for an illegal key, StoreError for what is larger.
   std::optional<std::string> extra_file(std::string_view key) const;
