@@ -8,6 +8,14 @@
 
 namespace cupel::training {
 
+std::vector<std::string> judging_rules() {
+  std::vector<std::string> names;
+  for (const BuiltinRule& rule : builtin_rules())
+    if (rule.name != "SimilarAcrossRuns" && rule.name != "StalledTrainingRule")
+      names.emplace_back(rule.name);
+  return names;
+}
+
 RuleParameters parameters_of(const std::string& rule) {
   if (rule == "AllZero") return {{"collection_names", "weights,gradients"}};
   if (rule == "UnchangedTensor") return {{"collection_names", "weights"}};
@@ -20,8 +28,7 @@ RuleParameters parameters_of(const std::string& rule) {
 std::vector<Opinion> judge(std::shared_ptr<const Store> run) {
   Trial trial(std::move(run));
   RuleRunner runner(trial, {.explain = true});
-  for (const BuiltinRule& rule : builtin_rules())
-    runner.add(rule.name, parameters_of(std::string(rule.name)));
+  for (const std::string& rule : judging_rules()) runner.add(rule, parameters_of(rule));
   std::set<std::string> judged;
   const RunSummary summary = runner.run([&](const VerdictLine& line) {
     if (!line.observations.empty()) judged.insert(line.rule);

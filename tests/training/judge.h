@@ -12,6 +12,10 @@
 
 namespace cupel::training {
 
+/// The built-in rules that judge a run by what it holds: not the one that compares it with another,
+/// nor the one that watches the clock.
+std::vector<std::string> judging_rules();
+
 /// What a rule is given: thresholds are its defaults, and what has none is chosen once for all
 /// runs.
 RuleParameters parameters_of(const std::string& rule);
@@ -24,7 +28,7 @@ struct Opinion {
   bool fired() const noexcept { return first_step.has_value(); }
 };
 
-/// Has every built-in rule judge an ended run, each by itself; opinions are in the rules' order.
+/// Has each of them judge an ended run, each by itself; opinions are in the rules' order.
 /// Throws std::runtime_error where a rule could not judge.
 std::vector<Opinion> judge(std::shared_ptr<const Store> run);
 

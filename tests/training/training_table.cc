@@ -38,8 +38,8 @@ int main() try {
   const std::vector<JudgedRun> healthy = judged(healthy_recipes());
   const std::vector<JudgedRun> sick = judged(sick_recipes());
   std::vector<Row> rows;
-  for (const cupel::BuiltinRule& rule : cupel::builtin_rules())
-    rows.push_back(rule_row(std::string(rule.name), healthy, sick));
+  for (const std::string& rule : cupel::training::judging_rules())
+    rows.push_back(rule_row(rule, healthy, sick));
   print(rule_heads(), rows);
   rows.clear();
   for (const JudgedRun& run : healthy) rows.push_back(healthy_row(run));

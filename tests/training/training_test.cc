@@ -101,8 +101,8 @@ TEST(TrainingDocument, has_every_run) {
 
 TEST(TrainingDocument, has_a_sick_run_for_every_rule) {
   const std::vector<std::string> meant = column(sick_heads(), "meant for");
-  for (const BuiltinRule& rule : builtin_rules())
-    EXPECT_THAT(meant, ::testing::Contains("`" + std::string(rule.name) + "`"));
+  for (const std::string& rule : judging_rules())
+    EXPECT_THAT(meant, ::testing::Contains("`" + rule + "`"));
 }
 
 TEST(TrainingDocument, no_rule_has_more_than_one_false_alarm) {
@@ -122,8 +122,8 @@ std::vector<JudgedRun> as_documented(const std::vector<Recipe>& recipes, const R
                                      const std::vector<std::string>& fired_columns) {
   std::vector<JudgedRun> runs;
   for (const Recipe& recipe : recipes) runs.push_back({recipe, {}});
-  for (const BuiltinRule& rule : builtin_rules())
-    for (JudgedRun& run : runs) run.opinions.push_back({std::string(rule.name), true, {}});
+  for (const std::string& rule : judging_rules())
+    for (JudgedRun& run : runs) run.opinions.push_back({rule, true, {}});
   for (const std::string& head : fired_columns) {
     const std::vector<std::string> cells = column(heads, head);
     for (std::size_t i = 0; i < runs.size() && i < cells.size(); ++i)
@@ -145,8 +145,8 @@ TEST(TrainingDocument, counts_of_each_rule_what_its_tables_of_runs_say) {
       if (opinion.rule == sick[i].recipe.meant_rule && found[i] == "missed")
         opinion.first_step.reset();
 
-  for (const BuiltinRule& rule : builtin_rules()) {
-    Row counted = rule_row(std::string(rule.name), healthy, sick);
+  for (const std::string& rule : judging_rules()) {
+    Row counted = rule_row(rule, healthy, sick);
     const Row row = documented_row(rule_heads(), counted.front());
     // Where the rule has nothing to judge it did not fire; the trainings tell where that is.
     for (std::size_t i = 0; i < counted.size() && i < row.size(); ++i)
