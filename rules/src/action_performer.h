@@ -18,6 +18,8 @@ struct ActionOrder {
   /// Names this action of this firing of this rule, the same in every watch of the run.
   std::string incident;
   VerdictLine line;  ///< The firing.
+  /// It had been taken before, by a queue that has ended: there is room for it, however many wait.
+  bool taken_before = false;
 };
 
 struct PerformerOptions {

@@ -55,9 +55,9 @@ bool ActionQueue::add(Order order) {
     const auto takes_time = [](const Waiting& waiting) {
       return !waiting.refused && !is_quick(waiting.order.action.kind);
     };
-    const bool is_full =
-        !is_quick(order.action.kind) && std::ranges::count_if(waiting_, takes_time) >=
-                                            static_cast<std::ptrdiff_t>(options_.most_waiting);
+    const bool is_full = !order.taken_before && !is_quick(order.action.kind) &&
+                         std::ranges::count_if(waiting_, takes_time) >=
+                             static_cast<std::ptrdiff_t>(options_.most_waiting);
     if (is_full) order.line.tensors.clear();  // its outcome has no use for them
     waiting_.push_back({.order = std::move(order), .refused = is_full});
   }
@@ -113,7 +113,8 @@ void ActionQueue::work() {
     std::string message = "was not carried out, because the watch ended";
     if (rest.attempts > 0) message = rest.message + "; the watch ended before it was tried again";
     if (rest.refused) message = "was refused, because too many actions wait";
-    tell(std::move(rest), ActionResult::Failed, std::move(message));
+    const bool left = !rest.refused;
+    tell(std::move(rest), ActionResult::Failed, std::move(message), left);
     lock.lock();
   }
 }
@@ -166,9 +167,9 @@ void ActionQueue::try_once(Waiting waiting) {
   waiting_.push_back(std::move(waiting));
 }
 
-void ActionQueue::tell(Waiting waiting, ActionResult result, std::string message) {
+void ActionQueue::tell(Waiting waiting, ActionResult result, std::string message, bool left) {
   try {
-    on_outcome_({std::move(waiting.order), result, waiting.attempts, std::move(message)});
+    on_outcome_({std::move(waiting.order), result, waiting.attempts, std::move(message), left});
   } catch (const std::exception& error) {
     log(LogLevel::Error, "what became of an action was not taken: " + exception_text(error));
   }

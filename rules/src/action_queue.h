@@ -37,6 +37,8 @@ class ActionQueue {
     ActionResult result = ActionResult::Done;
     int attempts = 0;  ///< 0: it was refused, not begun, or only planned.
     std::string message;
+    /// The queue has ended before it came to it, or to its next attempt.
+    bool left = false;
     /// As a line of the firing's rule and step; its time is the firing's.
     VerdictLine line() const;
   };
@@ -74,7 +76,7 @@ class ActionQueue {
   void carry_out(Position position, std::unique_lock<std::mutex>& lock);
   void try_once(Waiting waiting);
   bool go_on(std::chrono::milliseconds at_most);
-  void tell(Waiting waiting, ActionResult result, std::string message);
+  void tell(Waiting waiting, ActionResult result, std::string message, bool left = false);
 
   const ActionQueueOptions options_;
   const OnOutcome on_outcome_;

@@ -42,7 +42,7 @@ void RunnerActions::order(const std::vector<Action>& actions, const VerdictLine&
 
 void RunnerActions::take_over(const RunnerState::PendingAction& pending, const Action& action,
                               const std::string& file) {
-  ordered_.push_back({action, pending.incident, parse_verdict_line(pending.line, file)});
+  ordered_.push_back({action, pending.incident, parse_verdict_line(pending.line, file), true});
   pending_.push_back(pending);
 }
 
@@ -71,6 +71,7 @@ std::vector<VerdictLine> RunnerActions::take_outcomes() {
   std::vector<VerdictLine> lines;
   for (ActionQueue::Outcome& outcome : outcomes) {
     --begun_;
+    if (outcome.left && !claims_directory_.empty()) continue;  // the next runner's
     std::erase_if(pending_,
                   [&](const auto& pending) { return pending.incident == outcome.order.incident; });
     lines.push_back(outcome.line());

@@ -36,7 +36,8 @@ class RunnerActions {
   void start();
 
   bool has_outcomes() const;
-  /// The lines that tell what has come, which is pending no longer.
+  /// The lines that tell what has come, which is pending no longer. What the queue has left undone
+  /// stays pending, and is not told, where claims are kept: the next runner does it.
   std::vector<VerdictLine> take_outcomes();
 
   /// Waits for the outcomes of all that was begun, for so long at most; then ends what runs.

@@ -241,6 +241,26 @@ TEST_F(RunnerActionsTest, a_stop_waits_for_them_a_few_seconds_only) {
   EXPECT_LT(Clock::now() - begin, 60s);
 }
 
+TEST_F(RunnerActionsTest, what_a_stop_leaves_undone_is_the_next_runner_s) {
+  LossRun run({0});
+  RunnerOptions more = options();
+  more.actions = {note("first", "exec sleep 1000; "), note("second")};
+  {
+    Trial trial = run.open();
+    RuleRunner runner(trial, more);
+    runner.add(always(trial));
+    const Result result = run_all(runner, [&](const VerdictLine&) { runner.stop(); });
+    EXPECT_THAT(told(result.verdicts), ElementsAre("0 Always: exec failed"));
+    EXPECT_THAT(done(), IsEmpty());
+  }
+  run.writer.finish();
+  Trial trial = run.open();
+  RuleRunner runner(trial, more);
+  runner.add(always(trial));
+  EXPECT_THAT(told(run_all(runner).verdicts), ElementsAre("0 Always: exec done"));
+  EXPECT_THAT(done(), ElementsAre("second/Always/0/1"));
+}
+
 TEST_F(RunnerActionsTest, a_stop_lets_what_is_nearly_done_come_to_its_end) {
   LossRun run({0});
   Trial trial = run.open();
