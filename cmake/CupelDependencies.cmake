@@ -42,3 +42,5 @@ find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(CURL REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+# Compiled as C++: Lua's errors are exceptions, which destroy what functions of ours hold.
+pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4-c++)

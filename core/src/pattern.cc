@@ -1,8 +1,5 @@
 #include "cupel/core/pattern.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,22 +8,17 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "pcre.h"
 
 namespace cupel {
 namespace {
 
-template <class T, void (*kFree)(T*)>
-struct Deleter {
-  void operator()(T* object) const noexcept { kFree(object); }
-};
-template <class T, void (*kFree)(T*)>
-using Handle = std::unique_ptr<T, Deleter<T, kFree>>;
-
-using Code = Handle<pcre2_code, pcre2_code_free>;
-using CompileContext = Handle<pcre2_compile_context, pcre2_compile_context_free>;
-using MatchContext = Handle<pcre2_match_context, pcre2_match_context_free>;
-using MatchData = Handle<pcre2_match_data, pcre2_match_data_free>;
-using JitStack = Handle<pcre2_jit_stack, pcre2_jit_stack_free>;
+using pcre::Code;
+using pcre::CompileContext;
+using pcre::JitStack;
+using pcre::MatchContext;
+using pcre::MatchData;
+using pcre::units;
 
 // What one search may use: about 10 ms of backtracking, and 8 MiB. Tensor names need a fraction of
 // this.
@@ -81,25 +73,8 @@ pcre2_match_data* match_data_of_this_thread() {
   return data;
 }
 
-PCRE2_SPTR units(std::string_view text) noexcept {
-  return reinterpret_cast<PCRE2_SPTR>(text.empty() ? "" : text.data());
-}
-
-Code compile(std::string_view text) {
-  const CompileContext context(pcre2_compile_context_create(nullptr));
-  if (!context) throw std::bad_alloc();
-  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // whatever the library was built with
-  constexpr std::uint32_t kOptions =
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  Code code(pcre2_compile(units(text), text.size(), kOptions, &error, &offset, context.get()));
-  if (!code) {
-    std::array<PCRE2_UCHAR, 256> reason{};
-    pcre2_get_error_message(error, reason.data(), reason.size());
-    throw UsageError("The pattern does not compile: '" + std::string(text) + "', offset " +
-                     std::to_string(offset) + ": " + reinterpret_cast<const char*>(reason.data()));
-  }
+Code compile_fast(std::string_view text) {
+  Code code = pcre::compile(text, 0);
   // Without JIT, on other processors or where memory must not be executable, the interpreter
   // serves.
   static_cast<void>(pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE));
@@ -108,8 +83,25 @@ Code compile(std::string_view text) {
 
 }  // namespace
 
+pcre::Code pcre::compile(std::string_view text, std::uint32_t options) {
+  const CompileContext context(pcre2_compile_context_create(nullptr));
+  if (!context) throw std::bad_alloc();
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // whatever the library was built with
+  options |= PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  Code code(pcre2_compile(units(text), text.size(), options, &error, &offset, context.get()));
+  if (!code) {
+    std::array<PCRE2_UCHAR, 256> reason{};
+    pcre2_get_error_message(error, reason.data(), reason.size());
+    throw UsageError("The pattern does not compile: '" + std::string(text) + "', offset " +
+                     std::to_string(offset) + ": " + reinterpret_cast<const char*>(reason.data()));
+  }
+  return code;
+}
+
 struct Pattern::Compiled {
-  explicit Compiled(std::string_view pattern) : text(pattern), code(compile(pattern)) {}
+  explicit Compiled(std::string_view pattern) : text(pattern), code(compile_fast(pattern)) {}
   std::string text;
   Code code;
   mutable std::atomic<bool> warned = false;

@@ -1,0 +1,420 @@
+// find, match, gmatch and gsub with PCRE2's patterns: Lua's own cannot be interrupted.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cupel/core/error.h"
+#include "cupel/core/text_pattern.h"
+#include "sandbox_functions.h"
+#include "text_builder.h"
+
+namespace cupel::lua {
+namespace {
+
+using Ranges = std::vector<TextPattern::Range>;
+
+constexpr std::size_t kPatternsKept = 16;
+constexpr std::int64_t kCompiling = 1000;
+constexpr std::int64_t kSearch = 10;
+constexpr std::size_t kLongestShown = 100;
+constexpr std::size_t kLongestReplacement = 8192;
+
+// Compiled patterns of one state, those used last first.
+struct PatternCache {
+  std::vector<std::pair<std::string, TextPattern>> entries;
+};
+
+std::string shown(std::string_view text) {
+  return "'" + std::string(text.substr(0, kLongestShown)) +
+         (text.size() > kLongestShown ? "...'" : "'");
+}
+
+// How PCRE2 spells a class of Lua's.
+std::string_view spelling(char letter) noexcept {
+  switch (letter) {
+    case 'a':
+      return "[A-Za-z]";
+    case 'A':
+      return "[^A-Za-z]";
+    case 'c':
+      return "[[:cntrl:]]";
+    case 'C':
+      return "[^[:cntrl:]]";
+    case 'd':
+      return "\\d";
+    case 'D':
+      return "\\D";
+    case 'f':
+      return "look-behind and look-ahead, (?<!...)(?=...)";
+    case 'g':
+      return "[[:graph:]]";
+    case 'G':
+      return "[^[:graph:]]";
+    case 'l':
+      return "[a-z]";
+    case 'L':
+      return "[^a-z]";
+    case 'p':
+      return "[[:punct:]]";
+    case 'P':
+      return "[^[:punct:]]";
+    case 's':
+      return "\\s";
+    case 'S':
+      return "\\S";
+    case 'u':
+      return "[A-Z]";
+    case 'U':
+      return "[^A-Z]";
+    case 'w':
+      return "[A-Za-z0-9]";
+    case 'W':
+      return "[^A-Za-z0-9]";
+    case 'x':
+      return "[0-9A-Fa-f]";
+    case 'X':
+      return "[^0-9A-Fa-f]";
+    default:
+      return {};
+  }
+}
+
+bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// A class of Lua's in the pattern, as a message; nothing if there is none.
+std::string problem_of(std::string_view pattern) {
+  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
+    if (pattern[at] == '\\') {
+      ++at;
+      continue;
+    }
+    const char letter = pattern[at + 1];
+    if (pattern[at] != '%' || !is_letter(letter)) continue;
+    std::string problem = "patterns are PCRE2's, not Lua's: write ";
+    if (!spelling(letter).empty()) problem.append(spelling(letter)).append(" for %") += letter;
+    if (!spelling(letter).empty()) problem += ", and ";
+    return problem + "\\% for a percent sign before a letter, in " + shown(pattern);
+  }
+  return {};
+}
+
+[[noreturn]] void fail(const std::string& problem) { throw UsageError(problem); }
+
+PatternCache& cache_of(lua_State* lua) {
+  return *static_cast<PatternCache*>(lua_touserdata(lua, lua_upvalueindex(1)));
+}
+
+TextPattern compile(lua_State* lua, std::string_view text) {
+  auto& entries = cache_of(lua).entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].first != text) continue;
+    std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
+                entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return entries.front().second;
+  }
+  LuaState::of(lua).charge(lua, kCompiling);
+  if (text.size() <= TextPattern::kLongest)
+    if (const std::string problem = problem_of(text); !problem.empty()) fail(problem);
+  TextPattern made(text);
+  if (entries.size() >= kPatternsKept) entries.pop_back();
+  entries.emplace(entries.begin(), std::string(text), made);
+  return made;
+}
+
+// Goes through the places of a text where a pattern is found, none of them twice.
+class Finder {
+ public:
+  Finder(lua_State* lua, std::string_view text, std::string_view pattern, std::size_t from)
+      : lua_(lua), text_(text), shown_(pattern), pattern_(compile(lua, pattern)) {
+    LuaState& state = LuaState::of(lua);
+    state.charge(lua, static_cast<std::int64_t>(text.size() / 64) + 1);
+    how_.from = from;
+    how_.is_known_utf8 = is_utf8(text);
+    how_.go_on = [&state] { return state.may_go_on(1); };
+  }
+
+  bool next() {
+    LuaState& state = LuaState::of(lua_);
+    // A text that is not UTF-8 is checked to its end at every search.
+    const std::size_t rest = how_.from < text_.size() ? text_.size() - how_.from : 0;
+    state.charge(lua_,
+                 how_.is_known_utf8 ? kSearch : kSearch + static_cast<std::int64_t>(rest / 16));
+    switch (pattern_.search(text_, how_, ranges_)) {
+      case TextPattern::Outcome::NotFound:
+        return false;
+      case TextPattern::Outcome::Interrupted:
+        state.raise_limit(lua_);
+      case TextPattern::Outcome::LimitReached:
+        fail("too much to try on a text of " + std::to_string(text_.size()) +
+             " bytes for the pattern " + shown(shown_));
+      case TextPattern::Outcome::Found:
+        break;
+    }
+    // Like Lua: nothing at all is not found where the place before ended.
+    how_.from = ranges_.front().end;
+    how_.empty_at_start = false;
+    return true;
+  }
+
+  void do_not_begin_empty() noexcept { how_.empty_at_start = false; }
+  const Ranges& ranges() const noexcept { return ranges_; }
+  const TextPattern& pattern() const noexcept { return pattern_; }
+  std::string_view text_of(const TextPattern::Range& range) const noexcept {
+    return range.begin == TextPattern::kNowhere
+               ? std::string_view()
+               : text_.substr(range.begin, range.end - range.begin);
+  }
+
+  /// Pushes a group; false where it took no part, since nil would end a list.
+  void push(std::size_t group) const {
+    const TextPattern::Range& range = ranges_[group];
+    if (range.begin == TextPattern::kNowhere) {
+      lua_pushboolean(lua_, 0);
+      return;
+    }
+    const std::string_view text = text_of(range);
+    lua_pushlstring(lua_, text.data(), text.size());
+  }
+  /// Pushes all groups, or the whole where there are none and it is asked for.
+  int push_groups(bool or_whole) const {
+    const std::size_t count = ranges_.size() - 1;
+    if (count == 0 && or_whole) {
+      push(0);
+      return 1;
+    }
+    luaL_checkstack(lua_, static_cast<int>(count), "too many groups");
+    for (std::size_t group = 1; group <= count; ++group) push(group);
+    return static_cast<int>(count);
+  }
+
+ private:
+  lua_State* lua_;
+  std::string_view text_;
+  std::string_view shown_;
+  TextPattern pattern_;
+  TextPattern::Search how_;
+  Ranges ranges_;
+};
+
+// Where a search begins, from an argument as Lua's; nothing if behind the text.
+std::optional<std::size_t> beginning(lua_State* lua, int argument, std::size_t size) {
+  const lua_Integer given = luaL_optinteger(lua, argument, 1);
+  const auto length = static_cast<lua_Integer>(size);
+  if (given > length + 1) return std::nullopt;
+  if (given > 0) return static_cast<std::size_t>(given - 1);
+  if (given == 0 || given < -length) return 0;
+  return static_cast<std::size_t>(length + given);
+}
+
+int find(lua_State* lua) {
+  const std::string_view text = check_text(lua, 1);
+  const std::string_view pattern = check_text(lua, 2);
+  const auto from = beginning(lua, 3, text.size());
+  TextPattern::Range found;
+  int groups = 0;
+  lua_settop(lua, 4);
+  if (from && lua_toboolean(lua, 4) != 0) {
+    // Pieces, since looking for a long text in a long one takes the product of both at worst.
+    constexpr std::size_t kPiece = 256;
+    LuaState& state = LuaState::of(lua);
+    for (std::size_t at = *from; found.begin == TextPattern::kNowhere; at += kPiece) {
+      state.charge(lua, 1 + static_cast<std::int64_t>((pattern.size() + kPiece) / 64));
+      const std::string_view piece = text.substr(at, kPiece + pattern.size());
+      const std::size_t place = piece.find(pattern);
+      if (place != std::string_view::npos)
+        found = {at + place, at + place + pattern.size()};
+      else if (text.size() - at <= kPiece)
+        break;
+    }
+  } else if (from) {
+    Finder finder(lua, text, pattern, *from);
+    if (finder.next()) {
+      found = finder.ranges().front();
+      lua_pushnil(lua);
+      lua_pushnil(lua);
+      groups = finder.push_groups(false);
+    }
+  }
+  if (found.begin == TextPattern::kNowhere) {
+    lua_pushnil(lua);
+    return 1;
+  }
+  if (lua_gettop(lua) == 4) lua_settop(lua, 6);
+  lua_pushinteger(lua, static_cast<lua_Integer>(found.begin) + 1);
+  lua_replace(lua, 5);
+  lua_pushinteger(lua, static_cast<lua_Integer>(found.end));
+  lua_replace(lua, 6);
+  return 2 + groups;
+}
+
+int match(lua_State* lua) {
+  const std::string_view text = check_text(lua, 1);
+  const std::string_view pattern = check_text(lua, 2);
+  if (const auto from = beginning(lua, 3, text.size())) {
+    Finder finder(lua, text, pattern, *from);
+    if (finder.next()) return finder.push_groups(true);
+  }
+  lua_pushnil(lua);
+  return 1;
+}
+
+// Upvalues: the cache, text, pattern, where to begin, whether nothing at all may be found there.
+int next_match(lua_State* lua) {
+  const std::string_view text = check_text(lua, lua_upvalueindex(2));
+  const std::string_view pattern = check_text(lua, lua_upvalueindex(3));
+  const auto from = static_cast<std::size_t>(lua_tointeger(lua, lua_upvalueindex(4)));
+  Finder finder(lua, text, pattern, from);
+  if (lua_toboolean(lua, lua_upvalueindex(5)) == 0) finder.do_not_begin_empty();
+  if (!finder.next()) {
+    lua_pushinteger(lua, static_cast<lua_Integer>(text.size()) + 1);
+    lua_replace(lua, lua_upvalueindex(4));
+    lua_pushnil(lua);
+    return 1;
+  }
+  lua_pushinteger(lua, static_cast<lua_Integer>(finder.ranges().front().end));
+  lua_replace(lua, lua_upvalueindex(4));
+  lua_pushboolean(lua, 0);
+  lua_replace(lua, lua_upvalueindex(5));
+  return finder.push_groups(true);
+}
+
+int gmatch(lua_State* lua) {
+  const std::string_view text = check_text(lua, 1);
+  compile(lua, check_text(lua, 2));
+  const auto from = beginning(lua, 3, text.size());
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_pushvalue(lua, 1);
+  lua_pushvalue(lua, 2);
+  lua_pushinteger(lua, static_cast<lua_Integer>(from.value_or(text.size() + 1)));
+  lua_pushboolean(lua, 1);
+  push_function<next_match>(lua, 5);
+  return 1;
+}
+
+// A piece of a replacement: text, or else a group.
+struct Piece {
+  std::string_view text;
+  std::optional<std::size_t> group;
+};
+
+// "$1", "${1}", "${name}", "$0" the whole, "$$" a dollar sign.
+std::vector<Piece> pieces_of(std::string_view replacement, const TextPattern& pattern) {
+  std::vector<Piece> pieces;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < replacement.size(); ++at) {
+    const char after = at + 1 < replacement.size() ? replacement[at + 1] : '\0';
+    const bool is_digit = after >= '0' && after <= '9';
+    if (replacement[at] == '%' && is_digit)
+      fail("a group is $" + std::string(1, after) + " here, not %" + after +
+           ", in the replacement " + shown(replacement));
+    if (replacement[at] != '$') continue;
+    pieces.push_back({replacement.substr(begin, at - begin), std::nullopt});
+    std::string_view name;
+    if (after == '$') {
+      pieces.push_back({"$", std::nullopt});
+      begin = at + 2;
+    } else {
+      const std::size_t end = after == '{' ? replacement.find('}', at) : at + 2;
+      if (end == std::string_view::npos || (after != '{' && !is_digit))
+        fail("$ is followed by a digit, {name} or $, in the replacement " + shown(replacement));
+      name =
+          after == '{' ? replacement.substr(at + 2, end - at - 2) : replacement.substr(at + 1, 1);
+      begin = after == '{' ? end + 1 : end;
+      std::optional<std::size_t> group;
+      if (name.size() == 1 && name[0] >= '0' && name[0] <= '9')
+        group = static_cast<std::size_t>(name[0] - '0');
+      else
+        group = pattern.group_named(std::string(name));
+      if (!group || *group > pattern.group_count())
+        fail("the pattern has no group " + shown(name) + ", in the replacement " +
+             shown(replacement));
+      pieces.push_back({{}, group});
+    }
+    at = begin - 1;
+  }
+  pieces.push_back({replacement.substr(begin), std::nullopt});
+  return pieces;
+}
+
+// Appends what a function or a table says that comes in place of what was found.
+void append_answer(lua_State* lua, TextBuilder& result, const Finder& finder) {
+  if (lua_type(lua, 3) == LUA_TFUNCTION) {
+    lua_pushvalue(lua, 3);
+    const int count = finder.push_groups(true);
+    lua_call(lua, count, 1);
+  } else {
+    finder.push(finder.ranges().size() > 1 ? 1 : 0);
+    lua_gettable(lua, 3);
+  }
+  if (lua_toboolean(lua, -1) == 0) {
+    result.append(finder.text_of(finder.ranges().front()));
+  } else {
+    if (lua_isstring(lua, -1) == 0)
+      luaL_error(lua, "a replacement is a text, not a %s", luaL_typename(lua, -1));
+    std::size_t size = 0;
+    const char* const text = lua_tolstring(lua, -1, &size);
+    result.append({text, size});
+  }
+  lua_pop(lua, 1);
+}
+
+int gsub(lua_State* lua) {
+  const std::string_view text = check_text(lua, 1);
+  const std::string_view pattern = check_text(lua, 2);
+  const int type = lua_type(lua, 3);
+  const bool is_text = type == LUA_TSTRING || type == LUA_TNUMBER;
+  luaL_argexpected(lua, is_text || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
+                   "string/function/table");
+  const lua_Integer most = luaL_optinteger(lua, 4, LUA_MAXINTEGER);
+  lua_settop(lua, 3);
+  Finder finder(lua, text, pattern, 0);
+  std::vector<Piece> pieces;
+  if (is_text) {
+    const std::string_view replacement = check_text(lua, 3);
+    if (replacement.size() > kLongestReplacement) fail("the replacement is longer than 8 KiB");
+    pieces = pieces_of(replacement, finder.pattern());
+  }
+  TextBuilder result(lua);
+  std::size_t done = 0;
+  lua_Integer count = 0;
+  while (count < most && finder.next()) {
+    ++count;
+    const TextPattern::Range place = finder.ranges().front();
+    // A look-behind with \K may find what begins before the end of the place before.
+    const std::size_t begin = std::max(place.begin, done);
+    result.append(text.substr(done, begin - done));
+    for (const Piece& piece : pieces)
+      result.append(piece.group ? finder.text_of(finder.ranges()[*piece.group]) : piece.text);
+    if (!is_text) append_answer(lua, result, finder);
+    done = std::max(place.end, begin);
+  }
+  result.append(text.substr(done));
+  result.push();
+  lua_pushinteger(lua, count);
+  return 2;
+}
+
+template <int (*kFunction)(lua_State*)>
+void add(lua_State* lua, const char* name, PatternCache* cache) {
+  lua_pushlightuserdata(lua, cache);
+  push_function<kFunction>(lua, 1);
+  lua_setfield(lua, -2, name);
+}
+
+}  // namespace
+
+void add_pattern_functions(lua_State* lua) {
+  auto cache = std::make_shared<PatternCache>();
+  add<find>(lua, "find", cache.get());
+  add<match>(lua, "match", cache.get());
+  add<gmatch>(lua, "gmatch", cache.get());
+  add<gsub>(lua, "gsub", cache.get());
+  LuaState::of(lua).keep(std::move(cache));
+}
+
+}  // namespace cupel::lua

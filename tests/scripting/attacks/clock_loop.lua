@@ -1,0 +1,2 @@
+-- stopped by: clock
+while true do end

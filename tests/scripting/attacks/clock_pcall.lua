@@ -1,0 +1,2 @@
+-- stopped by: clock
+while true do pcall(function() while true do end end) end

@@ -1,0 +1,3 @@
+-- stopped by: clock
+local a = ("x"):rep(1000000)
+while true do a:upper() end

@@ -1,0 +1,3 @@
+-- stopped by: error
+local x <close> = {}
+return 1

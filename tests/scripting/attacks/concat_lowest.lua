@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.concat({}, "", math.mininteger, math.maxinteger)

@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.concat({}, "", 1, math.maxinteger)

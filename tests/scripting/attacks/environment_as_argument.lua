@@ -1,0 +1,3 @@
+-- stopped by: allow-list
+local function f(_ENV) return io end
+return f(_G)

@@ -1,0 +1,3 @@
+-- stopped by: allow-list
+local _ENV = {}
+return io.open("x")

@@ -1,0 +1,3 @@
+-- stopped by: error
+xpcall(error, string.rep)
+error("handled", 0)

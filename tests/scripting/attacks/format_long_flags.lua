@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("%" .. ("0"):rep(10000) .. "d"):format(1)

@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("%d %d"):format(1)

@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("%5s"):format("a\0b")

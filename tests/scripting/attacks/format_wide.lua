@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("%999d"):format(1)

@@ -1,0 +1,3 @@
+-- stopped by: error
+_G[{}] = 1
+return _G[print]

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+while true do for _ in ("xxxx"):gmatch("") do end end

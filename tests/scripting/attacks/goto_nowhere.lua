@@ -1,0 +1,2 @@
+-- stopped by: error
+goto nowhere

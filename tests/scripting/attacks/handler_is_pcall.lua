@@ -1,0 +1,3 @@
+-- stopped by: error
+local ok = xpcall(error, pcall)
+error("handled", 0)

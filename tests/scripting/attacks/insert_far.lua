@@ -1,0 +1,2 @@
+-- stopped by: error
+table.insert({}, 1 << 40, 1)

@@ -1,0 +1,2 @@
+-- stopped by: allow-list
+return loadfile("/etc/passwd")

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+for i = 1, math.maxinteger do end

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+for i = 0, math.huge do end

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+for _ in rawlen, {} do end

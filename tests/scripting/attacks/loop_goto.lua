@@ -1,0 +1,2 @@
+-- stopped by: instructions
+::again:: goto again

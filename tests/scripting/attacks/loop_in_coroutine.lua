@@ -1,0 +1,2 @@
+-- stopped by: instructions
+coroutine.wrap(function() while true do end end)()

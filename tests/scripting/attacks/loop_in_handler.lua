@@ -1,0 +1,2 @@
+-- stopped by: instructions
+xpcall(error, function() while true do end end)

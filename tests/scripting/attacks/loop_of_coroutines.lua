@@ -1,0 +1,2 @@
+-- stopped by: instructions
+while true do coroutine.wrap(function() end)() end

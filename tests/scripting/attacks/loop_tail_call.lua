@@ -1,0 +1,3 @@
+-- stopped by: instructions
+local function f() return f() end
+return f()

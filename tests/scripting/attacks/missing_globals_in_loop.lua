@@ -1,0 +1,2 @@
+-- stopped by: instructions
+while true do pcall(function() return no_such_global end) end

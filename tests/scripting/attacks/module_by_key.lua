@@ -1,0 +1,2 @@
+-- stopped by: allow-list
+return require("library").io.open("x")

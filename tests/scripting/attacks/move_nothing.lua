@@ -1,0 +1,2 @@
+-- stopped by: instructions
+table.move({}, 1, 1e15, 2)

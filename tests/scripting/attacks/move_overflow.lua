@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.move({}, math.mininteger, math.maxinteger, 1)

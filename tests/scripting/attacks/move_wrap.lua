@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.move({}, 1, 10, math.maxinteger)

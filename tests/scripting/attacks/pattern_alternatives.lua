@@ -1,0 +1,2 @@
+-- stopped by: instructions
+return (("a"):rep(40) .. "!"):find("^(?:a|aa)+$")

@@ -1,0 +1,2 @@
+-- stopped by: error
+return (("x"):rep(100000)):gsub("x", ("y"):rep(1000))

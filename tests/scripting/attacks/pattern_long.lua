@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("x"):find(("a"):rep(100000))

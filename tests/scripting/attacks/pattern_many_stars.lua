@@ -1,0 +1,2 @@
+-- stopped by: instructions
+return (("a"):rep(5000)):find(".*.*.*.*.*[bc]")

@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("x"):find(("("):rep(900) .. (")"):rep(900))

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+return (("a"):rep(200)):find("^(a+)+[bc]")

@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("x1"):find("%d")

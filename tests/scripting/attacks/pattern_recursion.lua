@@ -1,0 +1,2 @@
+-- stopped by: error
+return (("("):rep(500000)):find("^(\\((?1)*\\))*$")

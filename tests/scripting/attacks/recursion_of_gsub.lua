@@ -1,0 +1,3 @@
+-- stopped by: error
+local function f() return (("x"):gsub("x", f)) end
+return f()

@@ -1,0 +1,3 @@
+-- stopped by: error
+local function f() table.sort({2, 1}, f) end
+f()

@@ -1,0 +1,2 @@
+-- stopped by: error
+table.remove({1}, 1 << 40)

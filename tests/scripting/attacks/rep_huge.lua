@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("x"):rep(1 << 62)

@@ -1,0 +1,2 @@
+-- stopped by: error
+return (""):rep(1e9, "xxxxxxxx")

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+("x"):gsub("x", function() while true do end end)

@@ -1,0 +1,2 @@
+-- stopped by: instructions
+while true do pcall(require, "absent") end

@@ -1,0 +1,3 @@
+-- stopped by: error
+local ok, what = coroutine.resume((coroutine.running()))
+error(what, 0)

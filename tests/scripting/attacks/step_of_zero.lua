@@ -1,0 +1,2 @@
+-- stopped by: error
+for i = 1, 10, 0 do end

@@ -1,0 +1,3 @@
+-- stopped by: memory
+local t = {}
+for i = 1, 1e9 do t[i] = true end

@@ -1,0 +1,2 @@
+-- stopped by: memory
+xpcall(error, function() local t = {} while true do t[#t + 1] = {} end end)

@@ -1,0 +1,3 @@
+-- stopped by: memory
+local t = {}
+while true do t = {t} end

@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.unpack({}, 1, 1e8)

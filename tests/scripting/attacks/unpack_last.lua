@@ -1,0 +1,2 @@
+-- stopped by: error
+return select("#", table.unpack({}, math.maxinteger - 1000000, math.maxinteger))

@@ -1,0 +1,2 @@
+-- stopped by: allow-list
+return unpack({1})

@@ -1,0 +1,2 @@
+-- stopped by: allow-list
+return ("x"):rep(10, utf8.charpattern .. nil)

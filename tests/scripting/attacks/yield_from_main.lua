@@ -1,0 +1,2 @@
+-- stopped by: error
+coroutine.yield(1)

@@ -1,0 +1,2 @@
+-- stopped by: error
+coroutine.wrap(function() table.sort({3, 2, 1}, coroutine.yield) end)()

@@ -1,0 +1,2 @@
+-- stopped by: error
+coroutine.wrap(function() ("x"):gsub("x", coroutine.yield) end)()
