@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "configuration_json.h"
+#include "cupel/core/comma_list.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
 #include "cupel/core/reduction.h"
@@ -25,23 +26,6 @@ constexpr std::string_view kReductionsLegal =
     "\"abs_\"";
 constexpr std::string_view kPatternsLegal =
     "a pattern, a comma list or an array of patterns, none of them empty";
-
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::vector<std::string_view> comma_list(std::string_view text) {
-  std::vector<std::string_view> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    items.push_back(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return items;
-}
 
 std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
   text = trimmed(text);
@@ -115,12 +99,12 @@ std::optional<bool> read_bool(const ConfigurationValue& value) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> read_whole_number(const ConfigurationValue& value, std::int64_t least) {
+std::optional<std::int64_t> read_whole_number(const ConfigurationValue& value, std::int64_t least,
+                                              std::int64_t most) {
   if (ConfigurationJson::of(value).is_null()) return std::nullopt;
   auto number = whole_number(ConfigurationJson::of(value));
-  if (number && *number >= least) return number;
-  value.refuse("a whole number from " + std::to_string(least) + " to " +
-               std::to_string(std::numeric_limits<std::int64_t>::max()));
+  if (number && *number >= least && *number <= most) return number;
+  value.refuse("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return std::nullopt;
 }
 

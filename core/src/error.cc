@@ -86,6 +86,9 @@ StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_
       key(std::move(object_key)),
       retryable(may_be_retried) {}
 
+StoreFull::StoreFull(std::string object_key, std::string_view what_failed)
+    : StoreError(std::move(object_key), true, what_failed) {}
+
 RuleEvaluationConditionMet::RuleEvaluationConditionMet(std::string rule_name,
                                                        std::int64_t fired_step, bool ends_rule)
     : Error("The condition of the rule was met: rule " + rule_name + ", step " +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 
 namespace cupel {
@@ -45,13 +46,6 @@ void add_once(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 }  // namespace
 
 std::string_view to_string(Reduction reduction) noexcept {
@@ -89,10 +83,7 @@ ReductionSet ReductionConfig::set() const {
 
 ReductionConfig ReductionConfig::parse(std::string_view text) {
   ReductionConfig config;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view entry = trimmed(text.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view entry : comma_list(text)) {
     if (entry.empty()) continue;
     const auto [op, abs] = require_reduction(entry);
     auto& plain = abs ? config.abs_reductions : config.reductions;

@@ -35,12 +35,16 @@ struct TextPattern::Compiled {
     std::uint32_t count = 0;
     pcre2_pattern_info(code.get(), PCRE2_INFO_CAPTURECOUNT, &count);
     groups = count;
+    pcre2_pattern_info(code.get(), PCRE2_INFO_SIZE, &bytes);
   }
   pcre::Code code;
   std::size_t groups = 0;
+  std::size_t bytes = 0;
 };
 
 TextPattern::TextPattern(std::string_view text) : compiled_(std::make_shared<Compiled>(text)) {}
+
+std::size_t TextPattern::bytes() const noexcept { return sizeof(Compiled) + compiled_->bytes; }
 
 std::size_t TextPattern::group_count() const noexcept { return compiled_->groups; }
 

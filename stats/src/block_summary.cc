@@ -6,13 +6,16 @@
 #include "block_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "half_kernels.h"
 #include "plain_rows.h"
 #include "row_kernels.h"
+#include "widen_kernels.h"
 
 namespace cupel::internal {
 namespace {
@@ -30,10 +33,6 @@ BlockMoments careful_moments(double mean, const Lanes& distances, const Lanes& s
                              double count) noexcept {
   const double sum = tree_sum(distances);
   return {mean, sum / count, std::max(tree_sum(squares) - sum * sum / count, 0.0)};
-}
-
-BlockMoments in_plain_unit(const BlockMoments& moments, double scale) noexcept {
-  return {moments.mean / scale, moments.mean_rest / scale, moments.distances / scale / scale};
 }
 
 template <class T>
@@ -69,6 +68,12 @@ Range<double> range_of(const T* data, std::size_t count) noexcept {
   return range;
 }
 
+template <class T>
+Range<double> in_double(const Range<T>& range) noexcept {
+  return {static_cast<double>(range.min), static_cast<double>(range.max),
+          static_cast<double>(range.abs_min)};
+}
+
 /// Sums of a block, and its extremes if it is finite.
 template <class T>
 Range<double> sum_block(const T* data, std::size_t count, double scale, LaneSums& sums) noexcept {
@@ -79,8 +84,7 @@ Range<double> sum_block(const T* data, std::size_t count, double scale, LaneSums
     add_element(sums, i % kLanes, static_cast<double>(data[i]) * scale);
     range.widen(data[i]);
   }
-  return {static_cast<double>(range.min), static_cast<double>(range.max),
-          static_cast<double>(range.abs_min)};
+  return in_double(range);
 }
 
 template <class T>
@@ -105,25 +109,57 @@ double scale_of(BlockSummary::Unit unit) noexcept {
   return unit == BlockSummary::Plain ? 1 : unit == BlockSummary::Large ? 0x1p-600 : 0x1p600;
 }
 
+BlockMoments in_plain_unit(const BlockMoments& moments, BlockSummary::Unit unit) noexcept {
+  if (unit == BlockSummary::Plain) return moments;
+  const double scale = scale_of(unit);
+  return {moments.mean / scale, moments.mean_rest / scale, moments.distances / scale / scale};
+}
+
+/// A block of floats or doubles.
 template <class T>
-BlockSummary summarise(const T* data, std::size_t count) noexcept {
+struct WideBlock {
+  const T* data;
+  std::size_t count;
+
+  const T* elements() const noexcept { return data; }
+  std::int64_t zeros() const noexcept { return count_zeros(data, count); }
+};
+
+/// A full block of halves, which become floats only if their values are asked for.
+struct HalfBlock {
+  HalfBlock(DType type, const std::byte* halves) noexcept : dtype(type), data(halves) {}
+
+  DType dtype;
+  const std::byte* data;
+  std::size_t count = StatisticsAccumulator::kBlockElements;
+  alignas(64) std::array<float, StatisticsAccumulator::kBlockElements> floats;
+
+  const float* elements() noexcept {
+    widen(dtype, data, count, floats.data());
+    return floats.data();
+  }
+  std::int64_t zeros() const noexcept { return count_half_row_zeros(data, count / kLanes); }
+};
+
+/// From what a first sweep over the block found.
+template <class Block>
+BlockSummary summarise(LaneSums& sums, Range<double> range, Block& block) noexcept {
+  const std::size_t count = block.count;
   const auto elements = static_cast<std::int64_t>(count);
-  LaneSums sums;
-  Range<double> range = sum_block(data, count, 1, sums);
   double magnitudes = tree_sum(sums.magnitudes);
   ValueCounts counts;
   if (!std::isfinite(magnitudes)) {
-    counts = count_specials(data, count);
-    if (counts.nan == 0) range = range_of(data, count);
+    counts = count_specials(block.elements(), count);
+    if (counts.nan == 0) range = range_of(block.elements(), count);
   }
-  if (counts.nan > 0 || range.abs_min == 0) counts.zero = count_zeros(data, count);
+  if (counts.nan > 0 || range.abs_min == 0) counts.zero = block.zeros();
   if (counts.nan + counts.pos_inf + counts.neg_inf > 0)
     return {.elements = elements, .counts = counts, .range = range};
 
   const BlockSummary::Unit unit = unit_for(range.abs_max());
   const double scale = scale_of(unit);
   if (unit != BlockSummary::Plain) {
-    sum_block(data, count, scale, sums);
+    sum_block(block.elements(), count, scale, sums);
     magnitudes = tree_sum(sums.magnitudes);
   }
   const auto n = static_cast<double>(count);
@@ -137,7 +173,7 @@ BlockSummary summarise(const T* data, std::size_t count) noexcept {
   if ((!constant && moments.distances < least) ||
       (!abs_constant && abs_moments.distances < least)) {
     const LaneDistances careful =
-        distances_from(moments.mean, abs_moments.mean, data, count, scale);
+        distances_from(moments.mean, abs_moments.mean, block.elements(), count, scale);
     moments = careful_moments(moments.mean, careful.values, careful.squares, n);
     abs_moments = careful_moments(abs_moments.mean, careful.abs_values, careful.abs_squares, n);
   }
@@ -150,8 +186,16 @@ BlockSummary summarise(const T* data, std::size_t count) noexcept {
           .sum = sum,
           .magnitudes = magnitudes,
           .squares = squares,
-          .moments = in_plain_unit(moments, scale),
-          .abs_moments = in_plain_unit(abs_moments, scale)};
+          .moments = in_plain_unit(moments, unit),
+          .abs_moments = in_plain_unit(abs_moments, unit)};
+}
+
+template <class T>
+BlockSummary summarise(const T* data, std::size_t count) noexcept {
+  LaneSums sums;
+  const Range<double> range = sum_block(data, count, 1, sums);
+  WideBlock<T> block{data, count};
+  return summarise(sums, range, block);
 }
 
 }  // namespace
@@ -162,6 +206,14 @@ BlockSummary summarise_block(const float* data, std::size_t count) noexcept {
 
 BlockSummary summarise_block(const double* data, std::size_t count) noexcept {
   return summarise(data, count);
+}
+
+BlockSummary summarise_half_block(DType dtype, const std::byte* data) noexcept {
+  LaneSums sums;
+  Range<float> range;
+  HalfBlock block(dtype, data);
+  sum_half_rows(dtype, data, block.count / kLanes, sums, range);
+  return summarise(sums, in_double(range), block);
 }
 
 }  // namespace cupel::internal

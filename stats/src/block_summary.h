@@ -43,4 +43,8 @@ struct BlockSummary {
 BlockSummary summarise_block(const float* data, std::size_t count) noexcept;
 BlockSummary summarise_block(const double* data, std::size_t count) noexcept;
 
+/// A block of StatisticsAccumulator::kBlockElements elements of F16 or BF16 at any address, without
+/// converting it first.
+BlockSummary summarise_half_block(DType dtype, const std::byte* data) noexcept;
+
 }  // namespace cupel::internal

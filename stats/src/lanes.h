@@ -24,13 +24,13 @@ inline double tree_sum(const Lanes& lanes) noexcept {
 }
 
 /// Sums of the elements, of their magnitudes and of their squares.
-struct LaneSums {
+struct alignas(64) LaneSums {
   Lanes values, magnitudes, squares;
 };
 
 /// Sums of distances from a mean and of their squares, for the elements and for their magnitudes.
 /// Had the mean not been rounded, the distances would cancel.
-struct LaneDistances {
+struct alignas(64) LaneDistances {
   Lanes values, squares, abs_values, abs_squares;
 };
 

@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "blocks.h"
+#include "cupel/core/element_type.h"
 #include "pieces.h"
 
 namespace cupel::internal {
@@ -35,9 +35,9 @@ using UnsignedOfSize = std::conditional_t<
 template <class T, bool kMagnitudes>
 struct KeyMap {
   using Key = UnsignedOfSize<sizeof(T)>;
-  static constexpr bool kBoolean = std::is_same_v<T, BoolByte>;
+  static constexpr bool kBoolean = std::is_same_v<T, bool>;
   static constexpr bool kInteger = std::is_integral_v<T>;
-  static constexpr bool kUnsigned = kBoolean || std::is_unsigned_v<T>;
+  static constexpr bool kUnsigned = std::is_unsigned_v<T>;
   static constexpr Key kSign = static_cast<Key>(Key{1} << (std::numeric_limits<Key>::digits - 1));
 
   static Key key(Key bits) noexcept {
@@ -58,11 +58,7 @@ struct KeyMap {
     } else {
       const bool negative = (key & kSign) == 0;
       const Key bits = static_cast<Key>(kMagnitudes ? key >> 1U : negative ? ~key : key & ~kSign);
-      if constexpr (std::is_floating_point_v<T>) {
-        return static_cast<double>(std::bit_cast<T>(bits));
-      } else {
-        return static_cast<double>(widened(std::bit_cast<T>(bits)));
-      }
+      return as_double(std::bit_cast<T>(bits));
     }
   }
 };
@@ -82,13 +78,21 @@ struct Bucket {
 };
 
 /// Counts of a digit of eleven bits. Neighbouring keys go to different tables, because equal ones
-/// would wait for each other.
+/// would wait for each other; which goes where is in the code, so that it costs nothing.
 struct Histogram {
   static constexpr int kDigitBits = 11;
   static constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   static constexpr std::size_t kElsewhere = kDigits;  // for keys that are not to be counted
 
-  void add(std::size_t i, std::size_t digit) noexcept { ++tables[i % 2][digit]; }
+  /// Counts `digit_of(0)` to `digit_of(count - 1)`.
+  template <class F>
+  void add(std::size_t count, F&& digit_of) noexcept {
+    for (std::size_t i = 0; i + 1 < count; i += 2) {
+      ++tables[0][digit_of(i)];
+      ++tables[1][digit_of(i + 1)];
+    }
+    if (count % 2 == 1) ++tables[0][digit_of(count - 1)];
+  }
   std::size_t count(std::size_t digit) const noexcept {
     return tables[0][digit] + tables[1][digit];
   }
@@ -159,12 +163,12 @@ class MedianOf {
     Histogram histogram;
     for_each_keys([&, whole = bucket](Keys keys) {
       if (whole.mask == 0) {
-        for (std::size_t i = 0; i < keys.count; ++i) histogram.add(i, digit_of(keys[i]));
+        histogram.add(keys.count, [&](std::size_t i) { return digit_of(keys[i]); });
       } else {
-        for (std::size_t i = 0; i < keys.count; ++i) {
+        histogram.add(keys.count, [&](std::size_t i) {
           const Key key = keys[i];
-          histogram.add(i, whole.contains(key) ? digit_of(key) : Histogram::kElsewhere);
-        }
+          return whole.contains(key) ? digit_of(key) : Histogram::kElsewhere;
+        });
       }
     });
     std::size_t digit = 0;

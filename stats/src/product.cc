@@ -23,7 +23,7 @@ void Product::multiply(const float* data, std::size_t count) noexcept {
 
 void Product::multiply(const double* data, std::size_t count) noexcept {
   const std::size_t rows = count / kLanes;
-  multiply_rows_plainly(data, rows, products_);
+  multiply_rows(data, rows, products_);
   for (std::size_t i = rows * kLanes; i < count; ++i)
     multiply_element(products_, i % kLanes, data[i]);
 }

@@ -15,6 +15,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "row_kernels.cc"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -38,7 +39,8 @@ void sum_distances(const T* data, std::size_t rows, double scale, double mean, d
   sum_row_distances_plainly(data, rows, scale, mean, abs_mean, sums);
 }
 
-void multiply(const float* data, std::size_t rows, LaneProducts& products) {
+template <class T>
+void multiply(const T* data, std::size_t rows, LaneProducts& products) {
   multiply_rows_plainly(data, rows, products);
 }
 
@@ -67,6 +69,10 @@ HWY_INLINE Doubles add_square(Doubles x, Doubles sum) {
   return hn::Add(sum, hn::Mul(x, x));
 }
 
+/// How many bytes ahead a sweep asks for what the next block begins with; beyond a tensor's end
+/// that does nothing. The processor by itself stops where a page does.
+constexpr std::size_t kPrefetched = 4096;
+
 template <class T>
 void sum(const T* data, std::size_t rows, double scale_factor, LaneSums& sums, Range<T>& range) {
   const std::conditional_t<std::is_same_v<T, float>, FloatTag, DoubleTag> elements;
@@ -87,6 +93,7 @@ void sum(const T* data, std::size_t rows, double scale_factor, LaneSums& sums, R
     auto low_squares = low_sum, high_squares = low_sum;
     const T* row = data + group;
     for (std::size_t i = 0; i < rows; ++i, row += kLanes) {
+      hwy::Prefetch(row + kPrefetched / sizeof(T));
       widen_range(hn::LoadU(elements, row));
       if constexpr (!std::is_same_v<T, float>) widen_range(hn::LoadU(elements, row + half));
       const auto low = load_scaled(row, scale);
@@ -152,9 +159,33 @@ HWY_INLINE void normalise_lanes(Doubles& mantissa, hn::Vec<DoubleBitsTag>& expon
   exponent = hn::Add(exponent, hn::IfThenZeroElse(stays, change));
 }
 
-void multiply(const float* data, std::size_t rows, LaneProducts& products) {
-  // Six floats, each between 2^-149 and 2^128, keep a mantissa of [1, 2) normal.
-  constexpr std::size_t kRowsAtOnce = 6;
+/// What is multiplied on between two normalisations of the product.
+template <class T>
+constexpr std::size_t kRowsAtOnce = 0;
+// Six floats, each between 2^-149 and 2^128, keep a mantissa of [1, 2) normal.
+template <>
+constexpr std::size_t kRowsAtOnce<float> = 6;
+// Doubles are normalised themselves: a thousand of [1, 2) do so too.
+template <>
+constexpr std::size_t kRowsAtOnce<double> = 1000;
+
+HWY_INLINE Doubles load_factor(const float* data, hn::Vec<DoubleBitsTag>&) { return load(data); }
+
+/// As multiply_element() does with a double.
+HWY_INLINE Doubles load_factor(const double* data, hn::Vec<DoubleBitsTag>& exponent) {
+  const DoubleTag doubles;
+  const DoubleBitsTag tag;
+  const auto x = load(data);
+  const auto small = hn::Lt(hn::Abs(x), hn::Set(doubles, 0x1p-1022));
+  auto factor = hn::IfThenElse(small, hn::Mul(x, hn::Set(doubles, 0x1p64)), x);
+  const auto sixty_four = hn::Set(tag, std::uint64_t{64});
+  exponent = hn::Sub(exponent, hn::IfThenElseZero(hn::RebindMask(tag, small), sixty_four));
+  normalise_lanes(factor, exponent);
+  return factor;
+}
+
+template <class T>
+void multiply(const T* data, std::size_t rows, LaneProducts& products) {
   const DoubleTag doubles;
   const DoubleBitsTag tag;
   const std::size_t half = hn::Lanes(doubles);
@@ -164,12 +195,12 @@ void multiply(const float* data, std::size_t rows, LaneProducts& products) {
     auto high = hn::LoadU(doubles, &products.mantissas[group + half]);
     auto low_exponent = hn::LoadU(tag, exponents);
     auto high_exponent = hn::LoadU(tag, exponents + half);
-    const float* row = data + group;
+    const T* row = data + group;
     for (std::size_t i = 0; i < rows;) {
-      const std::size_t end = std::min(i + kRowsAtOnce, rows);
+      const std::size_t end = std::min(i + kRowsAtOnce<T>, rows);
       for (; i < end; ++i, row += kLanes) {
-        low = hn::Mul(low, load(row));
-        high = hn::Mul(high, load(row + half));
+        low = hn::Mul(low, load_factor(row, low_exponent));
+        high = hn::Mul(high, load_factor(row + half, high_exponent));
       }
       normalise_lanes(low, low_exponent);
       normalise_lanes(high, high_exponent);
@@ -227,49 +258,6 @@ ValueCounts count_specials(const T* data, std::size_t rows) {
           .neg_inf = static_cast<std::int64_t>(neg)};
 }
 
-using WideTag = hn::CappedTag<std::uint32_t, kLanes>;
-using WideFloatTag = hn::RebindToFloat<WideTag>;
-using NarrowTag = hn::Rebind<std::uint16_t, WideTag>;
-using Wide = hn::Vec<WideTag>;
-
-HWY_INLINE Wide widened_lanes(Float16, Wide bits) {
-  const WideTag tag;
-  const WideFloatTag floats;
-  const auto magnitude = hn::And(bits, hn::Set(tag, 0x7fffU));
-  const auto exponent = hn::And(bits, hn::Set(tag, 0x7c00U));
-  const auto shifted = hn::ShiftLeft<13>(magnitude);
-  const auto normal = hn::Add(shifted, hn::Set(tag, 112U << 23U));
-  const auto special = hn::Or(shifted, hn::Set(tag, 0x7f800000U));
-  const auto fraction =
-      hn::ConvertTo(floats, hn::BitCast(hn::RebindToSigned<WideTag>(), magnitude));
-  const auto subnormal = hn::BitCast(tag, hn::Mul(fraction, hn::Set(floats, 0x1p-24F)));
-  const auto finite = hn::IfThenElse(hn::Eq(exponent, hn::Zero(tag)), subnormal, normal);
-  const auto value = hn::IfThenElse(hn::Eq(exponent, hn::Set(tag, 0x7c00U)), special, finite);
-  return hn::Or(value, hn::ShiftLeft<16>(hn::Sub(bits, magnitude)));
-}
-HWY_INLINE Wide widened_lanes(BFloat16, Wide bits) { return hn::ShiftLeft<16>(bits); }
-
-template <class Half>
-void widen_halves(const Half* from, std::size_t count, float* to) {
-  static_assert(sizeof(Half) == sizeof(std::uint16_t));
-  const WideTag tag;
-  const NarrowTag narrow;
-  const std::size_t lanes = hn::Lanes(tag);
-  const auto convert = [&](const std::uint16_t* in, float* out) HWY_ATTR {
-    const auto bits = widened_lanes(Half(), hn::PromoteTo(tag, hn::LoadU(narrow, in)));
-    hn::StoreU(hn::BitCast(WideFloatTag(), bits), WideFloatTag(), out);
-  };
-  const auto* in = reinterpret_cast<const std::uint16_t*>(from);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) convert(in + i, to + i);
-  if (i == count) return;
-  std::uint16_t rest[kLanes] = {};
-  float wide_rest[kLanes];
-  std::copy(in + i, in + count, rest);
-  convert(rest, wide_rest);
-  std::copy(wide_rest, wide_rest + (count - i), to + i);
-}
-
 void sum_floats(const float* data, std::size_t rows, double scale, LaneSums& sums,
                 Range<float>& range) {
   sum(data, rows, scale, sums, range);
@@ -286,6 +274,12 @@ void sum_double_distances(const double* data, std::size_t rows, double scale, do
                           double abs_mean, LaneDistances& sums) {
   sum_distances(data, rows, scale, mean, abs_mean, sums);
 }
+void multiply_floats(const float* data, std::size_t rows, LaneProducts& products) {
+  multiply(data, rows, products);
+}
+void multiply_doubles(const double* data, std::size_t rows, LaneProducts& products) {
+  multiply(data, rows, products);
+}
 std::int64_t count_float_zeros(const float* data, std::size_t rows) {
   return count_zeros(data, rows);
 }
@@ -297,12 +291,6 @@ ValueCounts count_float_specials(const float* data, std::size_t rows) {
 }
 ValueCounts count_double_specials(const double* data, std::size_t rows) {
   return count_specials(data, rows);
-}
-void widen_float16(const Float16* from, std::size_t count, float* to) {
-  widen_halves(from, count, to);
-}
-void widen_bfloat16(const BFloat16* from, std::size_t count, float* to) {
-  widen_halves(from, count, to);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -320,9 +308,8 @@ HWY_EXPORT(count_float_zeros);
 HWY_EXPORT(count_double_zeros);
 HWY_EXPORT(count_float_specials);
 HWY_EXPORT(count_double_specials);
-HWY_EXPORT(multiply);
-HWY_EXPORT(widen_float16);
-HWY_EXPORT(widen_bfloat16);
+HWY_EXPORT(multiply_floats);
+HWY_EXPORT(multiply_doubles);
 
 void sum_rows(const float* data, std::size_t rows, double scale, LaneSums& sums,
               Range<float>& range) noexcept {
@@ -353,13 +340,10 @@ ValueCounts count_row_specials(const double* data, std::size_t rows) noexcept {
   return HWY_DYNAMIC_DISPATCH(count_double_specials)(data, rows);
 }
 void multiply_rows(const float* data, std::size_t rows, LaneProducts& products) noexcept {
-  HWY_DYNAMIC_DISPATCH(multiply)(data, rows, products);
+  HWY_DYNAMIC_DISPATCH(multiply_floats)(data, rows, products);
 }
-void widen(const Float16* from, std::size_t count, float* to) noexcept {
-  HWY_DYNAMIC_DISPATCH(widen_float16)(from, count, to);
-}
-void widen(const BFloat16* from, std::size_t count, float* to) noexcept {
-  HWY_DYNAMIC_DISPATCH(widen_bfloat16)(from, count, to);
+void multiply_rows(const double* data, std::size_t rows, LaneProducts& products) noexcept {
+  HWY_DYNAMIC_DISPATCH(multiply_doubles)(data, rows, products);
 }
 
 }  // namespace cupel::internal

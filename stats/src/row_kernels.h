@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cupel/core/dtype.h"
 #include "cupel/stats/statistics.h"
 #include "lanes.h"
 
@@ -37,9 +36,6 @@ ValueCounts count_row_specials(const double* data, std::size_t rows) noexcept;
 
 /// Multiplies the rows onto `products`, whose mantissas are normalised.
 void multiply_rows(const float* data, std::size_t rows, LaneProducts& products) noexcept;
-
-/// Converts `count` elements, exactly.
-void widen(const Float16* from, std::size_t count, float* to) noexcept;
-void widen(const BFloat16* from, std::size_t count, float* to) noexcept;
+void multiply_rows(const double* data, std::size_t rows, LaneProducts& products) noexcept;
 
 }  // namespace cupel::internal

@@ -51,7 +51,8 @@ void set_infinite(Statistics& statistics) noexcept {
 
 void StatisticsAccumulator::CompensatedSum::add(double term) noexcept {
   const double sum = total + term;
-  lost += std::abs(total) >= std::abs(term) ? (total - sum) + term : (term - sum) + total;
+  const double added = sum - total;
+  lost += (total - (sum - added)) + (term - added);  // exactly what is missing in the sum (Knuth)
   total = sum;
 }
 
@@ -73,7 +74,14 @@ void StatisticsAccumulator::Moments::merge(double before, const internal::BlockM
 }
 
 void StatisticsAccumulator::add(const void* data, std::size_t elements) noexcept {
-  internal::for_each_block(dtype_, data, elements, [this](const auto* block, std::size_t count) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  if (dtype_ == DType::F16 || dtype_ == DType::BF16) {
+    for (; elements >= kBlockElements; elements -= kBlockElements) {
+      merge(internal::summarise_half_block(dtype_, bytes));
+      bytes += kBlockElements * sizeof(Float16);
+    }
+  }
+  internal::for_each_block(dtype_, bytes, elements, [this](const auto* block, std::size_t count) {
     merge(internal::summarise_block(block, count));
   });
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "cupel/core/element_type.h"
+
 namespace cupel {
 namespace {
 
@@ -44,6 +46,28 @@ TEST(DType, only_the_four_floats_are_floating) {
   EXPECT_EQ(floating, 4);
   EXPECT_TRUE(is_floating(DType::F16) && is_floating(DType::BF16));
   EXPECT_TRUE(is_floating(DType::F32) && is_floating(DType::F64));
+}
+
+TEST(DType, each_numeric_one_leads_to_its_cpp_type_and_back) {
+  for (const DType dtype : kAllDTypes) {
+    if (dtype == DType::Utf8) continue;
+    const DType found = with_element_type(dtype, []<class T>(T zero) {
+      EXPECT_EQ(zero, T{});
+      return kDTypeOf<T>;
+    });
+    EXPECT_EQ(found, dtype);
+  }
+}
+
+TEST(DType, elements_of_all_are_doubles_and_wide_integers_are_rounded) {
+  EXPECT_EQ(as_double(true), 1);
+  EXPECT_EQ(as_double(std::int8_t{-128}), -128);
+  EXPECT_EQ(as_double(Float16{0xc000}), -2);
+  EXPECT_EQ(as_double(BFloat16{0x3fc0}), 1.5);
+  EXPECT_EQ(as_double(0.1F), static_cast<double>(0.1F));
+  EXPECT_EQ(as_double(0.1), 0.1);
+  EXPECT_EQ(as_double((std::int64_t{1} << 53) + 1), 0x1p53);
+  EXPECT_EQ(as_double(~std::uint64_t{0}), 0x1p64);
 }
 
 TEST(DType, a_cast_integer_may_be_none) {

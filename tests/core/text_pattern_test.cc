@@ -63,6 +63,13 @@ TEST(TextPattern, an_own_limit_is_no_answer) {
   EXPECT_EQ(TextPattern("^(a|b)*c").search(many_letters + "c", {}, groups), Outcome::LimitReached);
 }
 
+TEST(TextPattern, knows_how_many_bytes_it_takes) {
+  const std::string long_one(1000, 'a');
+  EXPECT_GT(TextPattern("a").bytes(), 1U);
+  EXPECT_GE(TextPattern(long_one).bytes(), TextPattern("a").bytes() + 999);
+  EXPECT_GE(TextPattern("(?:" + std::string(100, 'a') + "){20}").bytes(), 2'000U);
+}
+
 TEST(TextPattern, what_is_too_long_or_broken_does_not_compile) {
   EXPECT_NO_THROW(TextPattern(std::string(TextPattern::kLongest, 'a')));
   EXPECT_THROW(TextPattern(std::string(TextPattern::kLongest + 1, 'a')), UsageError);

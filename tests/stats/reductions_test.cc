@@ -203,18 +203,6 @@ TEST(Product, of_a_strided_view_is_that_of_its_elements) {
 // --- Medians
 
 template <class T>
-double sorted_median(std::vector<T> values, bool magnitudes) {
-  std::vector<double> wide;
-  for (const T value : values) {
-    const auto x = static_cast<double>(value);
-    wide.push_back(magnitudes ? std::abs(x) : x);
-  }
-  std::ranges::sort(wide);
-  const std::size_t middle = wide.size() / 2;
-  return wide.size() % 2 == 1 ? wide[middle] : (wide[middle - 1] + wide[middle]) / 2;
-}
-
-template <class T>
 void expect_median_as_sorted(const std::vector<T>& values) {
   EXPECT_EQ(reduce(values, kMedian), sorted_median(values, false)) << values.size();
   EXPECT_EQ(reduce(values, kAbsMedian), sorted_median(values, true)) << values.size();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -54,13 +55,18 @@ inline Statistics reference_statistics(std::span<const long double> values) {
     abs_min = std::min(abs_min, std::abs(x));
     abs_max = std::max(abs_max, std::abs(x));
   }
-  long double distances = 0, abs_distances = 0;
+  // Distances from a mean that is rounded, and what they amount to.
+  long double distances = 0, abs_distances = 0, rest = 0, abs_rest = 0;
   for (const long double x : values) {
     const long double distance = x - sum / count;
     const long double abs_distance = std::abs(x) - magnitudes / count;
+    rest += distance;
+    abs_rest += abs_distance;
     distances += distance * distance;
     abs_distances += abs_distance * abs_distance;
   }
+  distances -= rest * rest / count;
+  abs_distances -= abs_rest * abs_rest / count;
   expected.elements = static_cast<std::int64_t>(values.size());
   expected.min = static_cast<double>(min);
   expected.max = static_cast<double>(max);
@@ -85,6 +91,18 @@ Statistics reference_statistics(const std::vector<T>& values) {
 inline bool is_near(double actual, double expected, double tolerance) {
   if (std::isnan(expected)) return std::isnan(actual);
   return actual == expected || std::abs(actual - expected) <= tolerance;
+}
+
+template <class T>
+double sorted_median(const std::vector<T>& values, bool magnitudes) {
+  std::vector<double> wide;
+  for (const T value : values) {
+    const auto x = static_cast<double>(value);
+    wide.push_back(magnitudes ? std::abs(x) : x);
+  }
+  std::ranges::sort(wide);
+  const std::size_t middle = wide.size() / 2;
+  return wide.size() % 2 == 1 ? wide[middle] : std::midpoint(wide[middle - 1], wide[middle]);
 }
 
 /// Extremes exactly; sums to 1e-12 of what they sum up, and variances to 1e-12 of themselves.

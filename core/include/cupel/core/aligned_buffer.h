@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -15,24 +16,30 @@ class AlignedBuffer {
 
   AlignedBuffer() noexcept = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept
-      : bytes_(std::move(other.bytes_)),
+      : block_(std::move(other.block_)),
+        bytes_(std::exchange(other.bytes_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
-    bytes_ = std::move(other.bytes_);
+    block_ = std::move(other.block_);
+    bytes_ = std::exchange(other.bytes_, nullptr);
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, 0);
     return *this;
   }
-  explicit AlignedBuffer(std::size_t size)
-      : bytes_(size == 0
-                   ? nullptr
-                   : static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}))),
-        size_(size),
-        capacity_(size) {}
+  explicit AlignedBuffer(std::size_t size) : size_(size), capacity_(size) {
+    if (size == 0) return;
+    if (size > std::numeric_limits<std::size_t>::max() - kAlignment) throw std::bad_alloc();
+    // The C library does not use an aligned block that was freed for another of the same size: with
+    // large ones that come and go, what it keeps to itself is many times what is in use.
+    std::size_t room = size + kAlignment;
+    block_ = std::make_unique_for_overwrite<std::byte[]>(room);
+    void* begin = block_.get();
+    bytes_ = static_cast<std::byte*>(std::align(kAlignment, size, begin, room));
+  }
 
-  std::byte* data() noexcept { return bytes_.get(); }
-  const std::byte* data() const noexcept { return bytes_.get(); }
+  std::byte* data() noexcept { return bytes_; }
+  const std::byte* data() const noexcept { return bytes_; }
   std::size_t size() const noexcept { return size_; }
   std::span<std::byte> span() noexcept { return {data(), size_}; }
   std::span<const std::byte> span() const noexcept { return {data(), size_}; }
@@ -40,12 +47,8 @@ class AlignedBuffer {
   void resize(std::size_t size) noexcept { size_ = size < capacity_ ? size : capacity_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* bytes) const noexcept {
-      ::operator delete (bytes, std::align_val_t{kAlignment});
-    }
-  };
-  std::unique_ptr<std::byte, Free> bytes_;
+  std::unique_ptr<std::byte[]> block_;
+  std::byte* bytes_ = nullptr;  // in it
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };

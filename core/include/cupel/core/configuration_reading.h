@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -115,7 +116,9 @@ std::string shown_path(std::string_view path);
 /// Each reads one value. Nothing for null, which stands for the default, and for an illegal value,
 /// which is then an error of the report. Numbers and booleans may be JSON's or text.
 std::optional<bool> read_bool(const ConfigurationValue& value);
-std::optional<std::int64_t> read_whole_number(const ConfigurationValue& value, std::int64_t least);
+std::optional<std::int64_t> read_whole_number(
+    const ConfigurationValue& value, std::int64_t least,
+    std::int64_t most = std::numeric_limits<std::int64_t>::max());
 std::optional<std::vector<std::int64_t>> read_steps(const ConfigurationValue& value);
 std::optional<std::string> read_text(const ConfigurationValue& value, std::string_view legal);
 std::optional<std::string> read_path(const ConfigurationValue& value);

@@ -108,6 +108,11 @@ struct StoreError : Error {
   bool retryable;
 };
 
+/// The medium has no room for what was to be written; what was there before is as it was.
+struct StoreFull : StoreError {
+  StoreFull(std::string object_key, std::string_view what_failed);
+};
+
 /// Thrown by Rule::invoke when the rule's condition is met (see rule.h; the runner returns lines
 /// instead).
 struct RuleEvaluationConditionMet : Error {

@@ -46,6 +46,7 @@ class TextPattern {
   /// Searches `text`. Found: `groups` holds the range of the whole, then one for each group.
   Outcome search(std::string_view text, const Search& how, std::vector<Range>& groups) const;
 
+  std::size_t bytes() const noexcept;  ///< Of what it was compiled to.
   std::size_t group_count() const noexcept;
   std::optional<std::size_t> group_named(const std::string& name) const;
 
