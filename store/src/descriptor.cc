@@ -14,13 +14,11 @@ namespace {
 constexpr int kAlways = O_CLOEXEC | O_NONBLOCK;
 constexpr unsigned kPermissions = 0666;  // less the umask
 
-/// What may be gone when the same call is made again: full disks, exhausted tables, flaky media.
+/// What may be gone when the same call is made again: exhausted tables, flaky media.
 bool may_pass(int error) noexcept {
   switch (error) {
     case EINTR:
     case EAGAIN:
-    case ENOSPC:
-    case EDQUOT:
     case EIO:
     case ENOMEM:
     case EMFILE:
@@ -58,8 +56,10 @@ bool means_absent(int error) noexcept {
 }
 
 void fail(std::string_view key, std::string_view doing, int error) {
-  throw StoreError(std::string(key), may_pass(error),
-                   "cannot " + std::string(doing) + ": " + std::system_category().message(error));
+  const std::string what =
+      "cannot " + std::string(doing) + ": " + std::system_category().message(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw StoreFull(std::string(key), what);
+  throw StoreError(std::string(key), may_pass(error), what);
 }
 
 }  // namespace cupel::internal

@@ -46,7 +46,8 @@ Descriptor open_at(const Descriptor& directory, const char* name, int flags) noe
 /// followed.
 bool means_absent(int error) noexcept;
 
-/// Throws the StoreError for a failed system call: "cannot <doing>: <what errno means>".
+/// Throws the StoreError for a failed system call: "cannot <doing>: <what errno means>". A full
+/// disk, and a quota or limit that is reached, is StoreFull.
 [[noreturn]] void fail(std::string_view key, std::string_view doing, int error);
 
 }  // namespace cupel::internal

@@ -44,20 +44,28 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
     fail(name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
   const std::lock_guard guard(held().mutex);
-  struct stat facts = {};
-  if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts))) return nullptr;
-  internal::Descriptor file = internal::open_path(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
-  if (!file || ::fstat(file.get(), &facts) != 0) fail(name, "make the lock file", errno);
-  struct flock whole_file = {};
-  whole_file.l_type = F_WRLCK;
-  whole_file.l_whence = SEEK_SET;
-  if (internal::uninterrupted([&] { return ::fcntl(file.get(), F_SETLK, &whole_file); }) != 0) {
-    if (errno == EACCES || errno == EAGAIN) return nullptr;
-    fail(name, "lock the file", errno);
+  for (;;) {
+    struct stat facts = {};
+    if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts)))
+      return nullptr;
+    internal::Descriptor file = internal::open_path(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
+    if (!file || ::fstat(file.get(), &facts) != 0) fail(name, "make the lock file", errno);
+    struct flock whole_file = {};
+    whole_file.l_type = F_WRLCK;
+    whole_file.l_whence = SEEK_SET;
+    if (internal::uninterrupted([&] { return ::fcntl(file.get(), F_SETLK, &whole_file); }) != 0) {
+      if (errno == EACCES || errno == EAGAIN) return nullptr;
+      fail(name, "lock the file", errno);
+    }
+    // Whoever had the lock may have removed the file between our opening and our locking it.
+    struct stat named = {};
+    if (::stat(path.c_str(), &named) != 0 || number_of(named) != number_of(facts)) continue;
+    held().files.insert(number_of(facts));
+    return std::unique_ptr<DirectoryLock>(new DirectoryLock(file.release(), path));
   }
-  held().files.insert(number_of(facts));
-  return std::unique_ptr<DirectoryLock>(new DirectoryLock(file.release()));
 }
+
+void DirectoryLock::remove_file() noexcept { ::unlink(path_.c_str()); }
 
 DirectoryLock::~DirectoryLock() {
   const std::lock_guard guard(held().mutex);

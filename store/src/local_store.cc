@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -300,6 +301,27 @@ void LocalStore::remove(std::string_view key) {
   if (const Descriptor parent = internal::open_directory(root_, directory))
     if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
   if (!internal::means_absent(errno) && errno != EISDIR) fail(key, "remove the file", errno);
+}
+
+void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
+  const auto object = require_object(root_, key, O_WRONLY);
+  if (object.size < size)
+    throw StoreError(std::string(key), false,
+                     "it is shorter than it is to be: size " + std::to_string(object.size) +
+                         ", wanted " + std::to_string(size));
+  const auto cut = [&] { return ::ftruncate(object.file.get(), static_cast<off_t>(size)); };
+  if (uninterrupted(cut) != 0) fail(key, "cut the file back", errno);
+}
+
+std::uint64_t LocalStore::free_bytes() const {
+  struct statvfs facts = {};
+  std::filesystem::path place = root_;
+  while (::statvfs(place.c_str(), &facts) != 0) {
+    if (!internal::means_absent(errno) || !place.has_relative_path())
+      fail(root_, "look at the file system", errno);
+    place = place.parent_path();
+  }
+  return static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
 }
 
 std::unique_ptr<Watch> LocalStore::watch(std::string_view prefix) const {

@@ -6,26 +6,44 @@
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
 
+/// Defined by the room s3, which this room may not know: null in a program without it.
+extern "C" [[gnu::weak]] cupel::Store* cupel_open_s3_store(const char* location, std::size_t size);
+
 namespace cupel {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// "s3" of "s3://bucket"; empty if the text does not begin with a scheme.
-std::string_view scheme_of(std::string_view text) noexcept {
-  const std::string_view scheme = text.substr(0, std::min(text.find("://"), text.size()));
-  const bool has_scheme = scheme.size() < text.size();
-  const bool is_word = scheme.find_first_of("/. ") == std::string_view::npos;
-  return has_scheme && is_word ? scheme : std::string_view();
+std::string_view trimmed(std::string_view text) noexcept {
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::unique_ptr<Store> open_s3_store(std::string_view location) {
+  if (cupel_open_s3_store == nullptr)
+    throw UsageError(
+        "This program cannot open s3:// locations, it has to be linked with cupel::s3: " +
+        std::string(location));
+  return std::unique_ptr<Store>(cupel_open_s3_store(location.data(), location.size()));
 }
 
 }  // namespace
 
+std::string_view location_scheme(std::string_view location) noexcept {
+  location = trimmed(location);
+  const std::string_view scheme = location.substr(0, location.find("://"));
+  const bool has_scheme = scheme.size() < location.size();
+  const bool is_word = scheme.find_first_of("/. ") == std::string_view::npos;
+  return has_scheme && is_word ? scheme : std::string_view();
+}
+
 std::unique_ptr<Store> open_store(std::string_view location) {
-  const std::size_t first = location.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) throw UsageError("A store must have a location");
-  location = location.substr(first, location.find_last_not_of(kBlanks) - first + 1);
-  if (const std::string_view scheme = scheme_of(location); !scheme.empty())
+  location = trimmed(location);
+  if (location.empty()) throw UsageError("A store must have a location");
+  const std::string_view scheme = location_scheme(location);
+  if (scheme == "s3") return open_s3_store(location);
+  if (!scheme.empty())
     throw UsageError("This build cannot open " + std::string(scheme) +
                      ":// locations: " + std::string(location));
   return std::make_unique<LocalStore>(std::string(location));

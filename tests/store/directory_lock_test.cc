@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
@@ -122,6 +123,16 @@ TEST_F(DirectoryLockTest, a_child_that_ends_does_not_give_up_its_parents_lock) {
   }));
   EXPECT_EQ(acquire(), nullptr);
   EXPECT_TRUE(in_child([&] { return lock && (lock.reset(), acquire()) == nullptr; }));
+}
+
+TEST_F(DirectoryLockTest, a_removed_file_does_not_keep_its_successor_from_being_locked) {
+  auto lock = acquire();
+  lock->remove_file();
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "a/b/worker_0.lock"));
+  const auto next = acquire();
+  EXPECT_NE(next, nullptr);
+  lock.reset();
+  EXPECT_EQ(acquire(), nullptr);
 }
 
 TEST_F(DirectoryLockTest, a_file_that_cannot_be_made_is_an_error) {

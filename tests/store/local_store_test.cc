@@ -2,15 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <thread>
 
 #include "cupel/core/error.h"
+#include "store/file_size_limit.h"
 #include "store/scratch_directory.h"
 #include "store/store_contract.h"
 
@@ -20,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::bytes_of;
 using ::testing::ElementsAre;
+using testing::FileSizeLimit;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::ScratchDirectory;
@@ -54,26 +54,6 @@ class LocalStoreTest : public ::testing::Test {
   LocalStore store_{scratch_.path()};
 };
 
-/// Lets no file grow beyond `size` while it lives.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t size) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit = {size, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
 TEST_F(LocalStoreTest, keys_are_paths_below_the_directory) {
   put("a/b", "x");
   EXPECT_EQ(fs::file_size(scratch_ / "a/b"), 1U);
@@ -99,6 +79,32 @@ TEST_F(LocalStoreTest, an_append_that_fails_midway_is_cut_back) {
   EXPECT_EQ(content("a"), "12345");
   append("a", 5, "67");
   EXPECT_EQ(content("a"), "1234567");
+}
+
+TEST_F(LocalStoreTest, want_of_room_is_told_from_other_errors) {
+  put("a", "12345678");
+  const FileSizeLimit limit(10);
+  EXPECT_THROW(append("a", 8, "12345678"), StoreFull);
+  EXPECT_THROW(put("b", "12345678901"), StoreFull);
+  EXPECT_EQ(content("a"), "12345678");
+}
+
+TEST_F(LocalStoreTest, an_object_is_cut_back_and_can_be_appended_to_again) {
+  put("a", "12345678");
+  const std::string identity = store_.stat("a").value().identity;
+  store_.cut_back("a", 3);
+  append("a", 3, "x");
+  EXPECT_EQ(content("a"), "123x");
+  EXPECT_EQ(store_.stat("a").value().identity, identity);
+  EXPECT_THROW(store_.cut_back("a", 5), StoreError);
+  EXPECT_THROW(store_.cut_back("absent", 0), StoreError);
+  EXPECT_EQ(content("a"), "123x");
+}
+
+TEST_F(LocalStoreTest, free_bytes_are_known_before_the_directory_is_made) {
+  const LocalStore later((scratch_ / "not/there").string());
+  EXPECT_GT(later.free_bytes(), 0U);
+  EXPECT_FALSE(fs::exists(scratch_ / "not"));
 }
 
 TEST_F(LocalStoreTest, a_put_that_fails_midway_leaves_the_old_content_and_no_temporary_file) {

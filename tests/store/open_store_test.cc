@@ -25,9 +25,20 @@ TEST(OpenStore, the_location_is_the_text_without_blanks) {
 }
 
 TEST(OpenStore, an_unknown_scheme_is_refused_by_name) {
+  EXPECT_THAT([] { open_store("gs://bucket/run"); },
+              ThrowsMessage<UsageError>(HasSubstr("gs://bucket/run")));
+}
+
+TEST(OpenStore, a_program_without_the_room_s3_says_what_to_link) {
   EXPECT_THAT([] { open_store("s3://bucket/run"); },
-              ThrowsMessage<UsageError>(HasSubstr("s3://bucket/run")));
-  EXPECT_THROW(open_store("gs://bucket"), UsageError);
+              ThrowsMessage<UsageError>(HasSubstr("cupel::s3: s3://bucket/run")));
+}
+
+TEST(OpenStore, a_scheme_is_a_word_before_two_slashes) {
+  EXPECT_EQ(location_scheme(" s3://bucket/a"), "s3");
+  EXPECT_EQ(location_scheme("gs://"), "gs");
+  for (const char* path : {"", "a", "/a", "s3:/a", "runs/a://b", "./s3://a", "a b://c"})
+    EXPECT_EQ(location_scheme(path), "") << path;
 }
 
 TEST(OpenStore, an_empty_text_is_refused) {

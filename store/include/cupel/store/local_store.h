@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cupel/store/store.h"
 
@@ -43,6 +44,12 @@ class LocalStore final : public Store {
   void remove(std::string_view key) override;
   std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
 
+  /// Cuts an object back to its first `size` bytes, of which there must be as many. It keeps its
+  /// identity.
+  void cut_back(std::string_view key, std::uint64_t size);
+  /// How many bytes this user may still write to the file system that the store is on, or will be.
+  std::uint64_t free_bytes() const;
+
  private:
   std::string location_;
   std::string root_;  // absolute
@@ -60,9 +67,15 @@ class DirectoryLock {
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
+  /// Removes the file, so that an empty directory can go: the last thing that a holder does, since
+  /// others may lock its successor from now on.
+  void remove_file() noexcept;
+
  private:
-  explicit DirectoryLock(int descriptor) noexcept : descriptor_(descriptor) {}
+  DirectoryLock(int descriptor, std::string path) noexcept
+      : descriptor_(descriptor), path_(std::move(path)) {}
   int descriptor_;
+  std::string path_;
 };
 
 }  // namespace cupel

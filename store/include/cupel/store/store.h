@@ -16,7 +16,8 @@ namespace cupel {
 struct ObjectInfo {
   std::string key;
   std::uint64_t size = 0;
-  /// Differs when the object was replaced; stays the same while it is only appended to.
+  /// Differs when the object was replaced by other bytes; stays the same while it is only appended
+  /// to.
   std::string identity;
 };
 
@@ -28,7 +29,8 @@ enum class Durability { Cached, Durable };
 /// speed.
 ///
 /// One thread at a time. May wake for nothing; never misses a change made after its creation for
-/// longer than the time a caller passes to wait().
+/// longer than the time a caller passes to wait(), or, in a store where looking costs money, for
+/// longer than the pause between two looks.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -108,6 +110,10 @@ class Store {
 
   /// Begins to watch the objects whose keys begin with `prefix`.
   virtual std::unique_ptr<Watch> watch(std::string_view prefix = {}) const = 0;
+
+  /// Ends calls of other threads that wait for a service far away, with a retryable StoreError, and
+  /// has later ones fail likewise: who has to end need not wait for it. Nothing where nobody waits.
+  virtual void interrupt() noexcept {}
 };
 
 /// Why `text` cannot be a key (see Store), as a phrase; null when it can.

@@ -1,0 +1,197 @@
+// The library's default chain leaves credential_process out and takes no token of a container from
+// a file, so the chain is put together here.
+
+#include "crt_credentials.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "crt_credential_process.h"
+#include "crt_profile.h"
+#include "s3_client.h"
+#include "url.h"
+
+namespace cupel::s3 {
+namespace {
+
+constexpr std::uint64_t kRefreshMilliseconds = 15 * 60 * 1000;
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The container's token: of the variable, or of the file that a variable names.
+std::string container_token() {
+  const std::string path = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  if (path.empty()) return environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  std::ifstream file(path);
+  std::string token;
+  std::getline(file, token);
+  return token;
+}
+
+/// A token goes unencrypted only to this machine and to the addresses that hosts give containers.
+bool may_be_told(const Origin& origin) {
+  return origin.tls || is_loopback(origin.host) || origin.host == "169.254.170.2" ||
+         origin.host == "169.254.170.23" || origin.host == "fd00:ec2::23";
+}
+
+CredentialsProvider container_provider(aws_tls_ctx* tls) {
+  const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  const std::string full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  const std::string token = container_token();
+  const auto url = parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
+  if (!url || !may_be_told(url->origin) || (url->origin.tls && tls == nullptr)) return nullptr;
+  aws_credentials_provider_ecs_options options{};
+  options.bootstrap = shared_bootstrap();
+  options.host = cursor(url->origin.host);
+  options.port = url->origin.port;
+  options.path_and_query = cursor(url->target);
+  options.auth_token = cursor(token);
+  options.tls_ctx = url->origin.tls ? tls : nullptr;
+  return CredentialsProvider(aws_credentials_provider_new_ecs(aws_default_allocator(), &options));
+}
+
+CredentialsProvider instance_provider() {
+  const std::string disabled = environment("AWS_EC2_METADATA_DISABLED");
+  if (disabled == "true" || disabled == "TRUE" || disabled == "True") return nullptr;
+  aws_credentials_provider_imds_options options{};
+  options.bootstrap = shared_bootstrap();
+  return CredentialsProvider(aws_credentials_provider_new_imds(aws_default_allocator(), &options));
+}
+
+extern "C" {
+
+static void free_profiles(void* file) { delete static_cast<ProfilesFile*>(file); }
+
+}  // extern "C"
+
+CredentialsProvider profile_provider(const std::string& profile, aws_tls_ctx* tls) {
+  auto file = std::make_unique<ProfilesFile>();
+  aws_credentials_provider_profile_options options{};
+  options.profile_name_override = cursor(profile);
+  options.config_file_name_override = cursor(file->path());
+  options.bootstrap = shared_bootstrap();
+  options.tls_ctx = tls;
+  options.shutdown_options = {free_profiles, file.get()};
+  CredentialsProvider provider(
+      aws_credentials_provider_new_profile(aws_default_allocator(), &options));
+  if (provider) static_cast<void>(file.release());
+  return provider;
+}
+
+CredentialsProvider web_identity_provider(aws_tls_ctx* tls) {
+  if (tls == nullptr) return nullptr;
+  aws_credentials_provider_sts_web_identity_options options{};
+  options.bootstrap = shared_bootstrap();
+  options.tls_ctx = tls;
+  return CredentialsProvider(
+      aws_credentials_provider_new_sts_web_identity(aws_default_allocator(), &options));
+}
+
+/// Every provider that has something to go by, in the order in which they are asked.
+std::vector<CredentialsProvider> make_providers(const std::string& profile, aws_tls_ctx* tls) {
+  std::vector<CredentialsProvider> providers;
+  const auto add = [&](CredentialsProvider provider) {
+    if (provider) providers.push_back(std::move(provider));
+  };
+  const aws_credentials_provider_environment_options options{};
+  add(CredentialsProvider(
+      aws_credentials_provider_new_environment(aws_default_allocator(), &options)));
+  add(profile_provider(profile, tls));
+  add(process_provider(profile));
+  add(web_identity_provider(tls));
+  // Who asks for such a profile does not want to be this machine.
+  if (signs_in_by_sso(profile)) return providers;
+  CredentialsProvider container = container_provider(tls);
+  add(container ? std::move(container) : instance_provider());
+  return providers;
+}
+
+CredentialsProvider make_chain(const std::string& profile, aws_tls_ctx* tls) {
+  const std::vector<CredentialsProvider> providers = make_providers(profile, tls);
+  std::vector<aws_credentials_provider*> pointers;
+  pointers.reserve(providers.size());
+  for (const CredentialsProvider& provider : providers) pointers.push_back(provider.get());
+  aws_credentials_provider_chain_options chain_options{};
+  chain_options.providers = pointers.data();
+  chain_options.provider_count = pointers.size();
+  const CredentialsProvider chain(
+      aws_credentials_provider_new_chain(aws_default_allocator(), &chain_options));
+  aws_credentials_provider_cached_options options{};
+  options.source = chain.get();
+  options.refresh_time_in_milliseconds = kRefreshMilliseconds;
+  return CredentialsProvider(
+      aws_credentials_provider_new_cached(aws_default_allocator(), &options));
+}
+
+/// One query's answer. The caller may give up before it comes.
+struct Answer {
+  std::mutex mutex;
+  std::condition_variable_any come;
+  bool done = false;  // guarded by mutex, as are the following
+  int error = 0;
+  Credentials credentials;
+};
+
+extern "C" {
+
+static void take_credentials(aws_credentials* credentials, int error, void* user_data) {
+  const std::unique_ptr<std::shared_ptr<Answer>> owned(
+      static_cast<std::shared_ptr<Answer>*>(user_data));
+  Answer& answer = **owned;
+  const std::lock_guard lock(answer.mutex);
+  if (credentials != nullptr) {
+    aws_credentials_acquire(credentials);
+    answer.credentials.reset(credentials);
+  }
+  answer.error = error;
+  answer.done = true;
+  answer.come.notify_all();
+}
+
+}  // extern "C"
+
+}  // namespace
+
+CredentialsSource::CredentialsSource(std::string profile, aws_tls_ctx* tls)
+    : profile_(profile.empty() ? "default" : std::move(profile)), tls_(tls) {}
+
+std::shared_ptr<aws_credentials_provider> CredentialsSource::provider() {
+  const std::lock_guard lock(mutex_);
+  if (!provider_) provider_ = make_chain(profile_, tls_);
+  if (!provider_) throw TransportError(Trouble::NoCredentials, crt_text(aws_last_error()));
+  return provider_;
+}
+
+void CredentialsSource::forget() {
+  const std::lock_guard lock(mutex_);
+  provider_.reset();
+}
+
+Credentials CredentialsSource::get(const std::stop_token& stop) {
+  const auto asked = provider();
+  const auto answer = std::make_shared<Answer>();
+  auto given = std::make_unique<std::shared_ptr<Answer>>(answer);
+  if (aws_credentials_provider_get_credentials(asked.get(), take_credentials, given.get()) !=
+      AWS_OP_SUCCESS)
+    throw TransportError(Trouble::NoCredentials, crt_text(aws_last_error()));
+  static_cast<void>(given.release());
+  std::unique_lock lock(answer->mutex);
+  if (!answer->come.wait(lock, stop, [&] { return answer->done; }))
+    throw TransportError(Trouble::Stopped, "the wait for credentials was given up");
+  if (!answer->credentials) {
+    forget();  // files and variables may have something the next time
+    if (signs_in_by_sso(profile_))
+      throw TransportError(Trouble::SignsInBySso, "profile '" + profile_ + "'");
+    throw TransportError(Trouble::NoCredentials, crt_text(answer->error));
+  }
+  return std::move(answer->credentials);
+}
+
+}  // namespace cupel::s3

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "crt_runtime.h"
+
+namespace cupel::s3 {
+
+using Credentials = Handle<const aws_credentials, aws_credentials_release>;
+
+/// Credentials by the standard chain: environment, profile (keys, role_arn), the profile's
+/// credential_process, web identity, container, instance. Kept until shortly before they expire.
+class CredentialsSource {
+ public:
+  /// `tls` may be null: then no provider that needs it takes part.
+  CredentialsSource(std::string profile, aws_tls_ctx* tls);
+
+  /// Throws TransportError: NoCredentials or Stopped.
+  Credentials get(const std::stop_token& stop);
+  /// The next get() asks all providers anew.
+  void forget();
+
+ private:
+  std::shared_ptr<aws_credentials_provider> provider();
+
+  const std::string profile_;
+  aws_tls_ctx* const tls_;
+  std::mutex mutex_;
+  std::shared_ptr<aws_credentials_provider> provider_;  // guarded by mutex_; null: to be made
+};
+
+}  // namespace cupel::s3

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <aws/http/connection.h>
+#include <aws/http/request_response.h>
+#include <aws/io/stream.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+#include "crt_handle.h"
+#include "s3_client.h"
+
+namespace cupel::s3 {
+
+using Message = Handle<aws_http_message, aws_http_message_release>;
+
+/// One request and its answer on one connection. Made, signed from outside, run once.
+///
+/// The library calls back on its own threads; all of them are done with this object when run()
+/// returns, also when it throws.
+class Exchange {
+ public:
+  /// Borrows `request`, which must outlive the exchange.
+  explicit Exchange(const HttpRequest& request);
+  ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  aws_http_message* message() const noexcept { return message_.get(); }
+
+  /// Closes the connection when the answer fails, stays away, or `stop` asks for it.
+  HttpResponse run(aws_http_connection* connection, const std::stop_token& stop);
+
+  /// What the library calls; AWS_OP_ERR ends the exchange.
+  int on_headers(aws_http_stream* stream, aws_http_header_block block,
+                 const aws_http_header* headers, std::size_t count);
+  int on_headers_done(aws_http_header_block block);
+  int on_body(std::string_view data);
+  void on_complete(int error);
+
+ private:
+  void await(aws_http_connection* connection, const std::stop_token& stop);
+  void keep(std::string_view name, std::string_view value);
+  int take(std::string_view data);
+  int refuse(Trouble trouble);
+  [[noreturn]] void fail() const;
+
+  const HttpRequest& request_;
+  Message message_;
+  HttpResponse response_;
+  std::size_t header_bytes_ = 0;
+  std::size_t piece_ = 0;         // which one is filled
+  std::uint64_t piece_done_ = 0;  // bytes of it
+  std::uint64_t text_bytes_ = 0;  // of an answer that is no success
+  Trouble trouble_ = Trouble::Broken;
+  std::atomic<std::uint64_t> moved_ = 0;  // bytes in both directions
+
+  std::mutex mutex_;
+  std::condition_variable_any completed_;
+  bool done_ = false;  // guarded by mutex_, as is error_
+  int error_ = 0;
+};
+
+}  // namespace cupel::s3

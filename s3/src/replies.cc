@@ -1,0 +1,105 @@
+#include "replies.h"
+
+#include <charconv>
+#include <utility>
+
+#include "identity.h"
+#include "url.h"
+#include "xml.h"
+
+namespace cupel::s3 {
+namespace {
+
+constexpr std::size_t kLongestToken = 4096;
+
+bool read_number(std::string_view text, std::uint64_t& number) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end;
+}
+
+/// Gathers a listing while the document is read.
+class Listing {
+ public:
+  void hear(std::string_view path, std::string_view text) {
+    constexpr std::string_view kObject = "ListBucketResult/Contents";
+    if (path.starts_with(kObject))
+      path.size() == kObject.size() ? end_object() : hear_of_object(path, text);
+    else if (path == "ListBucketResult")
+      complete_ = true;
+    else if (path == "ListBucketResult/EncodingType")
+      encoded_ = text == "url";
+    else if (path == "ListBucketResult/IsTruncated")
+      truncated_ = text == "true";
+    else if (path == "ListBucketResult/NextContinuationToken")
+      reply_.next = text;
+    // It goes back in a URL.
+    if (reply_.next.size() > kLongestToken) broken_ = true;
+  }
+
+  std::optional<ListReply> take() {
+    if (!complete_ || broken_ || truncated_ == reply_.next.empty()) return std::nullopt;
+    // The kind of encoding may be told behind the keys.
+    for (ListedObject& object : reply_.objects) {
+      if (!encoded_) continue;
+      auto name = percent_decode(object.name);
+      if (!name) return std::nullopt;
+      object.name = *std::move(name);
+    }
+    return std::move(reply_);
+  }
+
+ private:
+  void hear_of_object(std::string_view path, std::string_view text) {
+    const std::string_view name = path.substr(path.find('/') + 1);
+    if (name == "Contents/Key") object_.name = text;
+    if (name == "Contents/ETag") object_.etag = text;
+    if (name == "Contents/LastModified") object_.changed = whole_seconds(text);
+    if (name == "Contents/Size")
+      has_size_ = read_number(text, object_.size) && object_.size <= kLargestObject;
+  }
+
+  void end_object() {
+    if (object_.name.empty() || !has_size_) broken_ = true;
+    reply_.objects.push_back(std::exchange(object_, {}));
+    has_size_ = false;
+  }
+
+  ListReply reply_;
+  ListedObject object_;
+  bool has_size_ = false;
+  bool encoded_ = false;
+  bool truncated_ = false;
+  bool complete_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+ErrorReply read_error(std::string_view document) {
+  ErrorReply reply;
+  read_xml(document, [&](std::string_view path, std::string_view text) {
+    if (path == "Error/Code") reply.code = text;
+    if (path == "Error/Message") reply.message = text;
+    if (path == "Error/Region") reply.region = text;
+    if (path == "Error/RequestId") reply.request_id = text;
+  });
+  return reply;
+}
+
+std::optional<ListReply> read_listing(std::string_view document) {
+  Listing listing;
+  const bool whole = read_xml(
+      document, [&](std::string_view path, std::string_view text) { listing.hear(path, text); });
+  return whole ? listing.take() : std::nullopt;
+}
+
+std::optional<std::string> read_element(std::string_view document, std::string_view path) {
+  std::optional<std::string> found;
+  const bool whole = read_xml(document, [&](std::string_view element, std::string_view text) {
+    if (element == path) found = text;
+  });
+  return whole ? found : std::nullopt;
+}
+
+}  // namespace cupel::s3

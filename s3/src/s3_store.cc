@@ -1,0 +1,237 @@
+#include "cupel/s3/s3_store.h"
+
+#include <charconv>
+#include <utility>
+
+#include "crt_client.h"
+#include "crt_profile.h"
+#include "cupel/core/error.h"
+#include "identity.h"
+#include "listing.h"
+#include "parallel.h"
+#include "range_plan.h"
+#include "replies.h"
+#include "s3_watch.h"
+#include "session.h"
+#include "upload.h"
+
+namespace cupel {
+namespace {
+
+using s3::Call;
+using s3::HttpResponse;
+
+Call object_call(const s3::Session& session, std::string_view key, const char* method,
+                 std::string_view action, std::string_view permission) {
+  Call call;
+  call.action = action;
+  call.permission = permission;
+  call.method = method;
+  call.key = key;
+  call.object = session.location().object_name(key);
+  return call;
+}
+
+Call read_call(const s3::Session& session, std::string_view key) {
+  return object_call(session, key, "GET", "read the object",
+                     "s3:GetObject on the objects and s3:ListBucket on the bucket");
+}
+
+StoreError absent(std::string_view key) {
+  return {std::string(key), false, "there is no such object"};
+}
+
+/// A 404 says "no such object" unless it says something else.
+bool is_absent(const HttpResponse& response) {
+  if (response.status != 404) return false;
+  const std::string code = s3::read_error(response.text()).code;
+  return code == "NoSuchKey" || (code.empty() && response.body.empty());
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+const char* flaw_of_size(const HttpResponse& response) {
+  const auto size = number_of(response.header("content-length"));
+  const auto written = number_of(response.header(s3::kSizeHeader));
+  if (!size || *size > s3::kLargestObject) return "it does not tell the size";
+  return !written || *written == *size ? nullptr : "it tells two sizes";
+}
+
+const char* flaw_of_object(const HttpResponse& response) {
+  if (response.status == 206) return "it is a part of the object";
+  const std::string_view checksum = response.header(s3::kChecksumHeader);
+  const bool fits = checksum.empty() || checksum == s3::checksum_text(response.body);
+  return fits ? nullptr : "its checksum is another one";
+}
+
+/// Whether the answer is the part that was asked for, "bytes 0-9/100", as far as the object goes.
+const char* flaw_of_range(const HttpResponse& response, const s3::Fetch& fetch) {
+  if (response.status != 206) {
+    const bool is_whole = response.status == 200 && fetch.offset == 0;
+    return is_whole ? nullptr : "it is not the part that was asked for";
+  }
+  std::string_view text = response.header("content-range");
+  if (!text.starts_with("bytes ")) return "it does not say which part it is";
+  text.remove_prefix(6);
+  const std::size_t dash = text.find('-');
+  const std::size_t slash = text.find('/');
+  if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash)
+    return "it does not say which part it is";
+  const auto first = number_of(text.substr(0, dash));
+  const auto last = number_of(text.substr(dash + 1, slash - dash - 1));
+  const auto total = number_of(text.substr(slash + 1));
+  if (!first || !last || !total) return "it does not say which part it is";
+  const std::uint64_t end = std::min(fetch.offset + fetch.size, *total);
+  const bool fits =
+      *first == fetch.offset && *last + 1 == end && response.received == end - fetch.offset;
+  return fits ? nullptr : "it is not the part that was asked for";
+}
+
+s3::Configuration configure(const S3Options& options, const S3Location& location) {
+  return s3::resolve(options, location, {s3::read_profile, s3::read_services});
+}
+
+std::shared_ptr<s3::S3Client> client_of(const s3::Configuration& configuration) {
+  try {
+    return s3::shared_client(configuration);
+  } catch (const s3::TransportError& error) {
+    const s3::Failure failure = s3::failure_of(error);
+    throw StoreError("(none)", false, failure.cause + "; " + failure.advice);
+  }
+}
+
+}  // namespace
+
+struct S3Store::State {
+  State(S3Location place, const S3Options& options)
+      : configuration(configure(options, place)),
+        client(client_of(configuration)),
+        session(client, configuration, std::move(place)) {}
+
+  const s3::Configuration configuration;
+  const std::shared_ptr<s3::S3Client> client;
+  s3::Session session;
+
+  /// Carries out one ranged GET.
+  void fetch(std::string_view key, s3::Fetch& fetch) {
+    Call call = read_call(session, key);
+    call.headers = {{"Range", "bytes=" + std::to_string(fetch.offset) + "-" +
+                                  std::to_string(fetch.offset + fetch.size - 1)}};
+    call.into = fetch.pieces;
+    call.answers = {404, 416};
+    call.flaw = [&](const HttpResponse& response) { return flaw_of_range(response, fetch); };
+    const HttpResponse response = session.call(call);
+    if (is_absent(response)) throw absent(key);
+    if (response.status == 404) session.refuse(call, response);
+    fetch.got = response.ok() ? response.received : 0;  // 416: the object ends before it
+  }
+};
+
+S3Store::S3Store(S3Location location, const S3Options& options)
+    : state_(std::make_shared<State>(std::move(location), options)) {}
+
+S3Store::~S3Store() = default;
+
+std::string S3Store::location() const { return state_->session.location().url(); }
+
+void S3Store::put(std::string_view key, std::span<const std::byte> bytes,
+                  Durability /*durability*/) {
+  check_key(key);
+  s3::upload(state_->session, key, bytes);
+}
+
+void S3Store::append(std::string_view key, std::uint64_t /*expected_size*/,
+                     std::span<const std::span<const std::byte>> /*pieces*/) {
+  check_key(key);
+  throw StoreError(std::string(key), false, "nothing can be appended to an object in S3");
+}
+
+void S3Store::sync(std::string_view key) {
+  if (!stat(key)) throw absent(key);
+}
+
+std::optional<std::vector<std::byte>> S3Store::get(std::string_view key,
+                                                   std::uint64_t at_most) const {
+  check_key(key);
+  s3::Session& session = state_->session;
+  Call call = read_call(session, key);
+  call.at_most = at_most;
+  call.answers = {404};
+  call.flaw = flaw_of_object;
+  HttpResponse response = session.call(call);
+  if (response.ok()) return std::move(response.body);
+  if (!is_absent(response)) session.refuse(call, response);
+  return std::nullopt;
+}
+
+std::size_t S3Store::get_range(std::string_view key, std::uint64_t offset,
+                               std::span<std::byte> out) const {
+  Range range{offset, out, 0};
+  get_ranges(key, {&range, 1});
+  return range.got;
+}
+
+void S3Store::get_ranges(std::string_view key, std::span<Range> ranges) const {
+  check_key(key);
+  const S3Options& options = state_->session.options();
+  std::vector<Range> within(ranges.begin(), ranges.end());
+  // No object reaches there, and servers stumble over such numbers.
+  std::erase_if(within, [](const Range& range) {
+    return range.out.empty() || range.offset >= s3::kLargestObject;
+  });
+  std::vector<s3::Fetch> fetches = s3::plan_fetches(within, options.read_gap, options.read_size);
+  if (fetches.empty() && !stat(key)) throw absent(key);
+  s3::run_parallel(fetches.size(), options.parallel,
+                   [&](std::size_t i) { state_->fetch(key, fetches[i]); });
+  s3::spread_results(fetches, ranges);
+  for (Range& range : ranges)
+    if (range.offset >= s3::kLargestObject) range.got = 0;
+}
+
+std::vector<ObjectInfo> S3Store::list(std::string_view prefix, std::string_view after) const {
+  check_prefix(prefix);
+  return s3::list_objects(state_->session, prefix, after);
+}
+
+std::optional<ObjectInfo> S3Store::stat(std::string_view key) const {
+  check_key(key);
+  s3::Session& session = state_->session;
+  Call call = object_call(session, key, "HEAD", "look at the object",
+                          "s3:GetObject on the objects and s3:ListBucket on the bucket");
+  call.answers = {400, 403, 404};
+  call.flaw = flaw_of_size;
+  const HttpResponse response = session.call(call);
+  if (response.ok())
+    return ObjectInfo{std::string(key), number_of(response.header("content-length")).value_or(0),
+                      s3::identity_of(response.header("etag"), response.header("last-modified"))};
+  if (response.status == 404) return std::nullopt;
+  // An answer to HEAD has no words. One to GET does.
+  std::byte first{};
+  s3::Fetch fetch{0, 1, {{&first, 1}}, 0};
+  state_->fetch(key, fetch);
+  session.refuse(call, response);
+}
+
+void S3Store::remove(std::string_view key) {
+  check_key(key);
+  s3::Session& session = state_->session;
+  Call call = object_call(session, key, "DELETE", "remove the object", "s3:DeleteObject");
+  call.answers = {404};
+  const HttpResponse response = session.call(call);
+  if (!response.ok() && !is_absent(response)) session.refuse(call, response);
+}
+
+std::unique_ptr<Watch> S3Store::watch(std::string_view prefix) const {
+  check_prefix(prefix);
+  return s3::watch_bucket(state_->client, state_->configuration, state_->session.location(),
+                          prefix);
+}
+
+void S3Store::interrupt() noexcept { state_->session.stop(); }
+
+}  // namespace cupel

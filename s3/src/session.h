@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "configuration.h"
+#include "cupel/core/error.h"
+#include "failure.h"
+#include "s3_client.h"
+
+namespace cupel::s3 {
+
+/// One request in the words of S3; everything is borrowed for the time of the call.
+struct Call {
+  std::string_view action;      // for messages: "read the object"
+  std::string_view permission;  // for messages: "s3:GetObject"
+  std::string method;
+  std::string_view key = {};  // of the store, for errors
+  std::string object = {};    // empty: the bucket itself
+  std::string query = {};     // percent-encoded, without the '?'
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::span<const std::byte> body = {};
+  std::span<const Piece> into = {};
+  std::uint64_t at_most = 1U << 20U;
+  /// Times the limit on silence, for what takes servers long.
+  int patience = 1;
+  /// Answers with these statuses are returned as successes are, not thrown.
+  std::vector<int> answers = {};
+  /// What is wrong with a success, or null; then it is asked for again.
+  std::function<const char*(const HttpResponse&)> flaw = {};
+};
+
+/// Talks to one bucket: addresses requests, retries what may pass, follows redirects, and makes
+/// errors of the rest. Several threads may call.
+class Session {
+ public:
+  Session(std::shared_ptr<S3Client> client, Configuration configuration, S3Location location);
+
+  /// A success, or one of `call.answers`. Throws StoreError.
+  HttpResponse call(const Call& call);
+
+  /// Throws what call() would, for an answer that it was told to return.
+  [[noreturn]] void refuse(const Call& call, const HttpResponse& response) const;
+
+  /// Ends calls that are under way and refuses later ones.
+  void stop() noexcept { stop_.request_stop(); }
+  std::stop_token stop_token() const noexcept { return stop_.get_token(); }
+
+  const S3Location& location() const noexcept { return location_; }
+  const S3Options& options() const noexcept { return configuration_.options; }
+
+ private:
+  class Attempts;
+
+  /// Sends it once; follows redirects. Nothing and `failure` when it did not work.
+  std::optional<HttpResponse> attempt(const Call& call, Failure& failure);
+  StoreError error(const Call& call, const Failure& failure, std::string_view effort) const;
+  HttpRequest address(const Call& call) const;
+  bool redirect(const HttpResponse& response, const Call& call, HttpRequest& request);
+  std::string region() const;
+
+  const std::shared_ptr<S3Client> client_;
+  const Configuration configuration_;
+  const S3Location location_;
+  std::stop_source stop_;
+  mutable std::mutex mutex_;
+  std::string region_;  // guarded by mutex_; where the bucket turned out to be
+};
+
+}  // namespace cupel::s3
