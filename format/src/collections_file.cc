@@ -4,7 +4,10 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 
+#include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/format/layout.h"
 #include "format_version.h"
@@ -19,6 +22,8 @@ constexpr int kMaxDepth = 8;
 
 constexpr std::string_view kCollections = "collections";
 constexpr std::string_view kMeta = "_meta";
+constexpr std::string_view kChecksum = "crc32c";
+constexpr std::string_view kNoChecksum = "00000000";
 
 // The text is put together by hand: destroying an array or object of the JSON library's allocates,
 // and where there is no memory that would end the process.
@@ -188,6 +193,29 @@ CollectionsFile decode(const Json& json) {
   return file;
 }
 
+std::string checksum_of(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
+  std::string digits(kNoChecksum);
+  for (std::size_t i = digits.size(); i-- > 0; crc >>= 4U) digits[i] = kDigits[crc & 15U];
+  return digits;
+}
+
+// The file's own checksum is that of its bytes with its digits as zeros. Files without one are not
+// checked.
+void check(std::string_view text, const Json& json) {
+  const Json& meta = json.at(kMeta);
+  const auto said = meta.find(kChecksum);
+  if (said == meta.end()) return;
+  const auto digits = said->get<std::string>();
+  const std::size_t at = text.rfind('"' + digits + '"');
+  if (digits.size() != kNoChecksum.size() || at == std::string_view::npos)
+    throw UsageError("crc32c is not eight hexadecimal digits");
+  std::string zeroed(text);
+  zeroed.replace(at + 1, digits.size(), kNoChecksum);
+  if (checksum_of(zeroed) != digits) throw UsageError("the checksum is wrong");
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
@@ -204,8 +232,10 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
     for (const auto& [mode, step] : file.steps) steps.add(to_string(mode), text_of(step));
     meta.add("steps", steps.text());
   }
-  const std::string text =
+  meta.add(kChecksum, json_text(kNoChecksum));
+  std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
+  text.replace(text.rfind(kNoChecksum), kNoChecksum.size(), checksum_of(text));
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -220,7 +250,9 @@ CollectionsFile decode_collections_file(std::string_view key, std::span<const st
   try {
     Json json = Json::parse(text, limit_depth);
     if (too_deep) throw UsageError("nested too deeply");
-    return decode(json);
+    CollectionsFile file = decode(json);
+    check(text, json);
+    return file;
   } catch (const Json::parse_error& error) {
     throw FormatError(std::string(key), error.byte, error.what());
   } catch (const Json::exception& error) {

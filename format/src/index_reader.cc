@@ -101,6 +101,7 @@ struct IndexReader::State {
   std::uint32_t chain = 0;
   std::string torn_reason;
   std::optional<SegmentIdentity> identity;
+  std::optional<std::uint32_t> collections_crc32c;
   std::shared_ptr<std::deque<std::unique_ptr<arrow::ipc::Message>>> queue =
       std::make_shared<std::deque<std::unique_ptr<arrow::ipc::Message>>>();
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> arrow_reader;
@@ -154,6 +155,7 @@ void IndexReader::State::open_arrow() {
       arrow::ipc::RecordBatchStreamReader::Open(std::make_unique<VerifiedMessages>(queue), options),
       0);
   identity = schema_identity(*arrow_reader->schema(), key, name);
+  collections_crc32c = collections_checksum(*arrow_reader->schema(), key);
 }
 
 namespace {
@@ -334,6 +336,9 @@ std::uint64_t IndexReader::consumed() const noexcept { return state_->consumed; 
 const std::string& IndexReader::torn_reason() const noexcept { return state_->torn_reason; }
 const std::optional<SegmentIdentity>& IndexReader::identity() const noexcept {
   return state_->identity;
+}
+const std::optional<std::uint32_t>& IndexReader::collections_crc32c() const noexcept {
+  return state_->collections_crc32c;
 }
 
 SegmentEnd IndexReader::read(const std::shared_ptr<const AlignedBuffer>& tail,

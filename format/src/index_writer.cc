@@ -1,10 +1,4 @@
-// Encodes index files. Arrow writes into a sink in memory; after each batch the sink is drained,
-// the batch's checksum is computed over its message and patched into its metadata, and the bytes
-// are the caller's to append.
-//
-// Checksums form a chain: each is seeded with the one before, the first with the CRC of all bytes
-// before its message, and a sealed file's footer ends the chain, so that no byte of a file is
-// outside it.
+// Encodes the rows of index files; chained_file.h makes the file of them.
 
 #include "cupel/format/index_writer.h"
 
@@ -12,27 +6,19 @@
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
-#include <arrow/array/concatenate.h>
-#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
 #include <array>
-#include <cstring>
 
 #include "arrow_support.h"
-#include "cupel/core/crc32c.h"
-#include "cupel/core/error.h"
+#include "chained_file.h"
 #include "cupel/format/layout.h"
 #include "index_columns.h"
-#include "ipc_message.h"
 
 namespace cupel {
 namespace {
-
-// Sealed batches hold whole steps up to this many rows.
-constexpr std::int64_t kSealedBatchRows = 16384;
 
 // A batch in memory weighs as much as some hundred rows: small ones are merged when so many of them
 // have gathered.
@@ -41,19 +27,6 @@ constexpr std::size_t kGatheredBatches = 128;
 const std::shared_ptr<arrow::DataType>& code_type() {
   static const auto type = arrow::dictionary(arrow::int8(), arrow::utf8());
   return type;
-}
-
-std::shared_ptr<arrow::RecordBatch> merged(
-    std::span<const std::shared_ptr<arrow::RecordBatch>> batches) {
-  std::int64_t rows = 0;
-  for (const auto& batch : batches) rows += batch->num_rows();
-  arrow::ArrayVector columns;
-  for (int column = 0; column < batches.front()->num_columns(); ++column) {
-    arrow::ArrayVector pieces;
-    for (const auto& batch : batches) pieces.push_back(batch->column(column));
-    columns.push_back(require(arrow::Concatenate(pieces)));
-  }
-  return arrow::RecordBatch::Make(batches.front()->schema(), rows, std::move(columns));
 }
 
 std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
@@ -104,69 +77,6 @@ std::shared_ptr<arrow::Array> dtype_dictionary() {
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kAllDTypes[i]);
   return dictionary_of(names);
 }
-
-// An Arrow writer whose batches and footer carry the chain of checksums.
-class ChainedFile {
- public:
-  explicit ChainedFile(const std::shared_ptr<arrow::Schema>& schema)
-      : writer_(require(arrow::ipc::MakeFileWriter(
-            &sink_, schema, arrow::ipc::IpcWriteOptions::Defaults(), placeholder()))) {}
-
-  std::vector<std::byte> add(const arrow::RecordBatch& batch) {
-    require(writer_->WriteRecordBatch(batch, placeholder()));
-    std::vector<std::byte> bytes = sink_.drain();
-    const std::size_t message = begin_of_last_message(bytes);
-    chain_ = crc32c(std::span(bytes).first(message), chain_);
-    patch(std::span(bytes).subspan(message));
-    return bytes;
-  }
-
-  std::uint32_t chain() const noexcept { return chain_; }
-  // Takes the place of a file whose last checksum this was.
-  void go_on_behind(std::uint32_t chain) noexcept { chain_ = chain; }
-
-  std::vector<std::byte> finish() {
-    require(writer_->Close());
-    std::vector<std::byte> bytes = sink_.drain();
-    patch(bytes);
-    return bytes;
-  }
-
- private:
-  static std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
-    return arrow::key_value_metadata({std::string(kChecksumKey)},
-                                     {std::string(kChecksumPlaceholder)});
-  }
-
-  // The first batch comes with magic, schema and dictionaries before it.
-  std::size_t begin_of_last_message(std::span<const std::byte> bytes) {
-    std::size_t position = first_ ? kArrowHeaderBytes : 0;
-    first_ = false;
-    for (;;) {
-      const FrameResult result = read_frame(bytes.subspan(position));
-      if (result.kind != FrameKind::Message)
-        throw Error("Arrow wrote a message that cannot be read back");
-      if (position + result.frame.size() == bytes.size()) return position;
-      position += result.frame.size();
-    }
-  }
-
-  // The tag is looked for in the metadata only: tensor names in the body may contain anything.
-  void patch(std::span<std::byte> bytes) {
-    std::span<const std::byte> metadata = bytes;
-    if (const FrameResult result = read_frame(bytes); result.kind == FrameKind::Message) {
-      metadata = bytes.first(result.frame.body_begin);
-    }
-    const auto digits = find_checksum_digits(metadata);
-    if (!digits) throw Error("Arrow did not write the checksum's place");
-    chain_ = patch_checksum(bytes, *digits, chain_);
-  }
-
-  DrainSink sink_;
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
-  std::uint32_t chain_ = 0;
-  bool first_ = true;
-};
 
 // Builders for the columns of one batch.
 struct Columns {
@@ -329,24 +239,8 @@ void IndexWriter::take_back() {
   state_->batches.resize(state_->marked_batches);
 }
 
-std::vector<std::byte> IndexWriter::seal() const {
-  ChainedFile file(state_->schema);
-  std::vector<std::byte> bytes;
-  const auto append_all = [&](const std::vector<std::byte>& more) {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
-  const auto& batches = state_->batches;
-  for (std::size_t begin = 0; begin < batches.size();) {
-    std::size_t end = begin;
-    std::int64_t rows = 0;
-    do {
-      rows += batches[end++]->num_rows();
-    } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows);
-    append_all(file.add(*merged(std::span(batches).subspan(begin, end - begin))));
-    begin = end;
-  }
-  append_all(file.finish());
-  return bytes;
+std::vector<std::byte> IndexWriter::seal(std::optional<std::uint32_t> collections_crc32c) const {
+  return sealed_index(state_->schema, state_->batches, collections_crc32c);
 }
 
 }  // namespace cupel

@@ -49,4 +49,15 @@ SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& 
   return found;
 }
 
+std::optional<std::uint32_t> collections_checksum(const arrow::Schema& schema,
+                                                  const std::string& key) {
+  const auto metadata = schema.metadata();
+  const int at = metadata ? metadata->FindKey(kCollectionsChecksumKey) : -1;
+  if (at < 0) return std::nullopt;
+  const auto checksum = parse_number<std::uint32_t>(metadata->value(at));
+  if (!checksum)
+    throw FormatError(key, 0, "the schema's metadata name no checksum of the collections file");
+  return checksum;
+}
+
 }  // namespace cupel

@@ -83,10 +83,35 @@ TEST(CollectionsFile, anything_else_is_an_error_that_names_the_file) {
   }
 }
 
+TEST(CollectionsFile, says_its_checksum_last) {
+  EXPECT_THAT(text_of(sample()), ::testing::ContainsRegex("\"crc32c\":\"[0-9a-f]{8}\"\\}\\}\n$"));
+}
+
+TEST(CollectionsFile, each_flipped_bit_is_an_error_or_takes_the_checksum_away) {
+  const std::string text = text_of(sample());
+  const std::size_t checksum = text.rfind("crc32c");
+  std::size_t harmless = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string flipped = text;
+      flipped[at] = static_cast<char>(static_cast<unsigned char>(text[at]) ^ (1U << bit));
+      try {
+        decode(flipped);
+        EXPECT_TRUE(at >= checksum && at < checksum + 6) << flipped;
+        ++harmless;
+      } catch (const FormatError& error) {
+        EXPECT_EQ(error.file, "c.json");
+      }
+    }
+  }
+  EXPECT_LE(harmless, 6U * 8U);
+}
+
 TEST(CollectionsFile, counters_at_close_read_back_as_written) {
   CollectionsFile file = sample();
   file.steps = {{Mode::Global, 9}, {Mode::Train, 7}, {Mode::Eval, 0}};
-  EXPECT_THAT(text_of(file), HasSubstr(R"("attempt":3,"steps":{"TRAIN":7,"EVAL":0,"GLOBAL":9}})"));
+  EXPECT_THAT(text_of(file),
+              HasSubstr(R"("attempt":3,"steps":{"TRAIN":7,"EVAL":0,"GLOBAL":9},"crc32c")"));
   EXPECT_EQ(decode(text_of(file)).steps, file.steps);
 }
 

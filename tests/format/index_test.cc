@@ -32,6 +32,19 @@ TEST(IndexFile, says_what_it_is) {
   EXPECT_EQ(reader.identity()->segment, 5);
 }
 
+TEST(IndexFile, a_sealed_file_says_which_collections_file_its_steps_need) {
+  const auto checksum = [](const Bytes& file) {
+    IndexReader reader(SegmentSample::kKey);
+    reader.read(buffer_of(file), [](const IndexBatch&) {});
+    return reader.collections_crc32c();
+  };
+  const SegmentSample sample;
+  EXPECT_EQ(checksum(sample.writer.seal(0xffff'fffeU)), 0xffff'fffeU);
+  EXPECT_EQ(checksum(sample.sealed_file()), std::nullopt);
+  EXPECT_EQ(checksum(sample.open_file()), std::nullopt);
+  EXPECT_EQ(read_index(sample.writer.seal(0)).rows, kSampleRows);
+}
+
 TEST(IndexFile, is_followed_while_it_grows_without_rereading) {
   const SegmentSample sample;
   IndexReader reader(SegmentSample::kKey);

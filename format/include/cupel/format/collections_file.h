@@ -17,7 +17,7 @@ namespace cupel {
 /// when.
 ///
 /// On disk it is JSON in the schema that readers of the ported SDK's runs know, with more keys in
-/// `_meta`.
+/// `_meta`, a checksum of the whole file among them.
 struct CollectionsFile {
   std::int64_t num_workers = 1;
   std::string run;  ///< Random hexadecimal text, the same in every file of a run.

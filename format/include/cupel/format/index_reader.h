@@ -48,8 +48,8 @@ class NullableColumn {
 /// Every span and pointer lives as long as `memory`. Rows of a step are adjacent and sorted by
 /// name.
 struct IndexBatch {
-  std::shared_ptr<const void> memory;
-  std::uint64_t message_offset = 0;  ///< Where in the file it begins.
+  std::shared_ptr<const void> memory;  // the arrow::RecordBatch
+  std::uint64_t message_offset = 0;    ///< Where in the file it begins.
   std::size_t rows = 0;
   std::span<const std::int64_t> step, mode_step, time_us, elements;
   std::span<const std::int8_t> mode_codes, dtype_codes;
@@ -115,6 +115,10 @@ class IndexReader {
 
   /// What the file says it is; nothing before its schema was read.
   const std::optional<SegmentIdentity>& identity() const noexcept;
+
+  /// The checksum of the collections file that the steps need; nothing before the schema was read,
+  /// and where the file does not say.
+  const std::optional<std::uint32_t>& collections_crc32c() const noexcept;
 
  private:
   struct State;

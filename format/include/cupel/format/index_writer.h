@@ -84,7 +84,9 @@ class IndexWriter {
   void take_back();
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.
-  std::vector<std::byte> seal() const;
+  /// `collections_crc32c` is the checksum of the worker's collections file as these steps need it;
+  /// a reader that knows that file need not look whether there is a newer one.
+  std::vector<std::byte> seal(std::optional<std::uint32_t> collections_crc32c = std::nullopt) const;
 
  private:
   struct State;
