@@ -172,8 +172,18 @@ std::chrono::microseconds longest_delay(Place place) {
   }
 }
 
+// A run, and the processes that write it one after another.
+struct Life {
+  fs::path run = {};
+  int kills = 0;
+  std::int64_t begun = 0;          // the steps that were begun
+  std::int64_t acknowledged = -1;  // the last one, whichever process said so
+};
+constexpr int kMostKills = 5;
+
 // Each round aims at the place that was hit least, from a random step on, and strikes after a
-// random moment; where it really fell is read from where the process had come.
+// random moment; where it really fell is read from where the process had come. Half of the killed
+// are followed by a process that goes on in the same run.
 TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else) {
   static constexpr std::array kAims = {kSaving, kNextStep, kSealing, kClosing};
   const char* rounds_text = std::getenv("CUPEL_KILL_ROUNDS");
@@ -183,14 +193,23 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
     return *std::min_element(kAims.begin(), kAims.end(),
                              [&](Place a, Place b) { return fell[a] < fell[b]; });
   };
-  int kills = 0;
+  int kills = 0, restarts = 0;
+  Life life;
   for (int round = 0; kills < wanted || fell[hit_least()] * 10 < kills; ++round) {
     ASSERT_LT(round, 4 * wanted) << "the kills do not fall where they are aimed";
-    const fs::path run = directory_ / std::to_string(round);
-    TrainerProcess trainer(run, false);
+    const bool goes_on = life.kills > 0 && life.kills < kMostKills && random_() % 2 == 0;
+    if (!goes_on) {
+      fs::remove_all(life.run);
+      life = Life{directory_ / std::to_string(round)};
+    }
+    restarts += goes_on ? 1 : 0;
+    TrainerProcess trainer(life.run, false);
     const Place aim = hit_least();
+    const std::int64_t first = std::min(life.begun, kSteps - 11);
     const auto from_step =
-        aim == kClosing ? kSteps - 1 : static_cast<std::int64_t>(random_() % (kSteps - 10));
+        aim == kClosing ? kSteps - 1
+                        : first + static_cast<std::int64_t>(
+                                      random_() % static_cast<std::uint64_t>(kSteps - 10 - first));
     const auto delay = std::chrono::microseconds(
         random_() % static_cast<std::uint64_t>(longest_delay(aim).count()));
     trainer.spin_until([&] {
@@ -201,16 +220,21 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
     trainer.kill();
     if (trainer.was_killed()) {
       ++kills;
+      ++life.kills;
       ++fell[place_of(trainer.whereabouts())];
     } else {
       ASSERT_EQ(trainer.status(), 0);
+      life.kills = kMostKills;
     }
-    const std::int64_t begun = trainer.whereabouts().step + 1;
-    ASSERT_EQ(examine(run, trainer.last_acknowledged(), begun), "")
-        << "round " << round << " in " << run;
-    fs::remove_all(run);
+    life.begun = std::max(life.begun, trainer.whereabouts().step + 1);
+    const std::int64_t acknowledged = trainer.last_acknowledged();
+    life.acknowledged =
+        acknowledged == kClosed ? kClosed : std::max(life.acknowledged, acknowledged);
+    ASSERT_EQ(examine(life.run, life.acknowledged, life.begun), "")
+        << "round " << round << " in " << life.run;
   }
-  std::string report = std::to_string(kills) + " kills fell:";
+  std::string report = std::to_string(kills) + " kills, " + std::to_string(restarts) +
+                       " of them of a process that went on, fell:";
   for (std::size_t place = 0; place < kPlaces; ++place) {
     report += std::string(" ") + kPlaceNames[place] + " " + std::to_string(fell[place]);
   }

@@ -102,8 +102,9 @@ void train(const std::string& directory, int pipe, Whereabouts& whereabouts, boo
   options.reduction_config = {.abs_reductions = {"mean"}, .save_raw_tensor = true};
   options.buffer_bytes = 1U << 20U;
   options.segment_bytes = 1U << 20U;
+  options.existing = Existing::Continue;
   Hook hook(options, std::make_shared<ToldStore>(directory, whereabouts, reversed));
-  for (std::int64_t step = 0; step < kSteps; ++step) {
+  for (std::int64_t step = hook.step() + 1; step < kSteps; ++step) {
     whereabouts.phase = Phase::NextStep;
     hook.next_step();
     whereabouts.phase = Phase::Outside;

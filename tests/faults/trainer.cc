@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "cupel/store/local_store.h"
-#include "faults/wrapped_store.h"
+#include "store/wrapped_store.h"
 #include "writer/small_training.h"
 
 namespace cupel::testing {

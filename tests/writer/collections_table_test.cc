@@ -7,10 +7,10 @@
 namespace cupel {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Names = std::vector<std::string>;
 using Steps = std::vector<std::int64_t>;
 
@@ -48,7 +48,7 @@ struct Default {
   Names saved;  // of one tensor in each of the collections below
 };
 
-class DefaultCollections : public SavedCollections, public testing::WithParamInterface<Default> {
+class DefaultCollections : public SavedCollections, public ::testing::WithParamInterface<Default> {
  protected:
   // Saves a tensor named like its collection in each; "mine" is the user's own.
   Names saved_of_each(Hook& hook) {
@@ -69,7 +69,7 @@ TEST_P(DefaultCollections, are_those_of_the_profile_and_the_users) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, DefaultCollections,
-    testing::Values(
+    ::testing::Values(
         Default{"generic", Profile::Generic, {}, {"losses"}},
         Default{"pytorch", Profile::PyTorch, {}, {"losses"}},
         Default{"mxnet", Profile::MXNet, {}, {"losses"}},
@@ -112,7 +112,7 @@ struct Selection {
   Names saved;
 };
 
-class SelectedTensors : public SavedCollections, public testing::WithParamInterface<Selection> {};
+class SelectedTensors : public SavedCollections, public ::testing::WithParamInterface<Selection> {};
 
 TEST_P(SelectedTensors, are_in_the_run) {
   GetParam().choose(options);
@@ -122,7 +122,7 @@ TEST_P(SelectedTensors, are_in_the_run) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, SelectedTensors,
-    testing::Values(
+    ::testing::Values(
         Selection{"nothing_asked_for", [](auto&) {}, {"relu_0", "fc.weight", "loss"}, {"loss"}},
         Selection{"include_regex_goes_to_default",
                   [](auto& o) { o.include_regex = {"relu"}; },
@@ -286,7 +286,7 @@ struct Writers {
   Names weights;  // listed in the collection, over the workers
 };
 
-class WorkersOfARun : public SavedCollections, public testing::WithParamInterface<Writers> {};
+class WorkersOfARun : public SavedCollections, public ::testing::WithParamInterface<Writers> {};
 
 TEST_P(WorkersOfARun, are_those_of_the_row) {
   options.include_workers = GetParam().include_workers;
@@ -311,7 +311,7 @@ TEST_P(WorkersOfARun, are_those_of_the_row) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, WorkersOfARun,
-    testing::Values(
+    ::testing::Values(
         Writers{"one", "one", 1, {"worker_0"}, {"worker_0.weight"}},
         Writers{"all", "all", 2, {"worker_0", "worker_1"}, {"worker_0.weight", "worker_1.weight"}}),
     [](const auto& row) { return std::string(row.param.name); });

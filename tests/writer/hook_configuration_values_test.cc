@@ -114,6 +114,50 @@ constexpr Effect kOthers[] = {
      [](const HookOptions& o) { EXPECT_THAT(o.include_collections, IsEmpty()); }},
 };
 
+constexpr Effect kDelivery[] = {
+    {"nothing_of_the_spool", R"("spool_dir": null, "spool_bytes": null, "upload_parallelism": null,
+        "s3_sync": null, "close_timeout": null, "when_full": null, "segment_age": null)",
+     [](const HookOptions& o) {
+       const HookOptions defaults;
+       EXPECT_EQ(o.spool_dir, "");
+       EXPECT_EQ(o.spool_bytes, defaults.spool_bytes);
+       EXPECT_EQ(o.upload_parallelism, defaults.upload_parallelism);
+       EXPECT_EQ(o.s3_sync, S3Sync::On);
+       EXPECT_EQ(o.close_timeout, defaults.close_timeout);
+       EXPECT_EQ(o.when_full, WhenFull::Block);
+       EXPECT_EQ(o.segment_bytes, defaults.segment_bytes);
+       EXPECT_FALSE(o.segment_age);
+     }},
+    {"a_spool", R"("spool_dir": "/scratch/spools", "spool_bytes": "1073741824")",
+     [](const HookOptions& o) {
+       EXPECT_EQ(o.spool_dir, "/scratch/spools");
+       EXPECT_EQ(o.spool_bytes, 1U << 30U);
+     }},
+    {"the_least_spool", R"("spool_bytes": 1048576)",
+     [](const HookOptions& o) { EXPECT_EQ(o.spool_bytes, 1U << 20U); }},
+    {"steps_that_are_dropped", R"("when_full": "drop_step")",
+     [](const HookOptions& o) { EXPECT_EQ(o.when_full, WhenFull::DropStep); }},
+    {"steps_that_wait", R"("when_full": "block")",
+     [](const HookOptions& o) { EXPECT_EQ(o.when_full, WhenFull::Block); }},
+    {"few_requests_at_once", R"("upload_parallelism": "1")",
+     [](const HookOptions& o) { EXPECT_EQ(o.upload_parallelism, 1); }},
+    {"most_requests_at_once", R"("upload_parallelism": 64)",
+     [](const HookOptions& o) { EXPECT_EQ(o.upload_parallelism, 64); }},
+    {"uploads_by_others", R"("s3_sync": "off")",
+     [](const HookOptions& o) { EXPECT_EQ(o.s3_sync, S3Sync::Off); }},
+    {"uploads", R"("s3_sync": "on")",
+     [](const HookOptions& o) { EXPECT_EQ(o.s3_sync, S3Sync::On); }},
+    {"a_close_that_waits_for_a_day", R"("close_timeout": "86400")",
+     [](const HookOptions& o) { EXPECT_EQ(o.close_timeout, std::chrono::hours(24)); }},
+    {"a_close_that_does_not_wait", R"("close_timeout": 0)",
+     [](const HookOptions& o) { EXPECT_EQ(o.close_timeout, std::chrono::seconds(0)); }},
+    {"segments", R"("segment_bytes": "1000", "segment_age": 2)",
+     [](const HookOptions& o) {
+       EXPECT_EQ(o.segment_bytes, 1000U);
+       EXPECT_EQ(o.segment_age, std::chrono::seconds(2));
+     }},
+};
+
 constexpr Effect kReductions[] = {
     {"reductions", R"("reductions": "min, abs_mean,l2_norm,,abs_l1")",
      [](const HookOptions& o) {
@@ -146,6 +190,7 @@ constexpr Effect kReductions[] = {
 constexpr auto kEffectName = [](const auto& row) { return std::string(row.param.name); };
 INSTANTIATE_TEST_SUITE_P(Saving, HookParameter, ::testing::ValuesIn(kSaving), kEffectName);
 INSTANTIATE_TEST_SUITE_P(Reductions, HookParameter, ::testing::ValuesIn(kReductions), kEffectName);
+INSTANTIATE_TEST_SUITE_P(Delivery, HookParameter, ::testing::ValuesIn(kDelivery), kEffectName);
 INSTANTIATE_TEST_SUITE_P(Others, HookParameter, ::testing::ValuesIn(kOthers), kEffectName);
 
 struct Illegal {
@@ -224,6 +269,19 @@ INSTANTIATE_TEST_SUITE_P(
         Illegal{"dry_run_array", "dry_run", "[true]", kBool, false},
         Illegal{"workers_some", "include_workers", "\"some\"", kWorkers, false},
         Illegal{"workers_boolean", "include_workers", "true", kWorkers, false},
+        Illegal{"spool_nowhere", "spool_dir", "\"\"", "path", false},
+        Illegal{"spool_small", "spool_bytes", "1048575", "from 1048576 to", false},
+        Illegal{"spool_with_a_unit", "spool_bytes", "\"16 GiB\"", "from 1048576 to", false},
+        Illegal{"when_full_word", "when_full", "\"drop\"", "\"block\" or \"drop_step\"", false},
+        Illegal{"no_uploads", "upload_parallelism", "0", "from 1 to 64", false},
+        Illegal{"many_uploads", "upload_parallelism", "\"65\"", "from 1 to 64", false},
+        Illegal{"sync_boolean", "s3_sync", "false", "\"on\" or \"off\"", false},
+        Illegal{"sync_upper_case", "s3_sync", "\"Off\"", "\"on\" or \"off\"", false},
+        Illegal{"timeout_negative", "close_timeout", "-1", "from 0 to 31536000", false},
+        Illegal{"timeout_of_ages", "close_timeout", "31536001", "from 0 to 31536000", false},
+        Illegal{"timeout_with_a_unit", "close_timeout", "\"10m\"", "from 0 to 31536000", false},
+        Illegal{"segments_of_nothing", "segment_bytes", "0", kFrom1, false},
+        Illegal{"segments_of_no_time", "segment_age", "0", "from 1 to 31536000", false},
         Illegal{"tensorboard_word", "export_tensorboard", "\"on\"", kBool, false},
         Illegal{"tensorboard_nowhere", "tensorboard_dir", "\"\"", "path", false}),
     kEffectName);

@@ -43,6 +43,7 @@ class HookSurroundings : public HookTest {
   testing::ScratchDirectory scratch_;
   testing::EnvironmentGuard environment_;
 };
+using AnyHookSurroundings = IntoAny<HookSurroundings>;
 
 TEST_F(HookSurroundings, with_saving_switched_off_nothing_is_wanted_and_no_disk_is_touched) {
   environment_.set("USE_SMDEBUG", "0");
@@ -63,7 +64,7 @@ TEST_F(HookSurroundings, with_saving_switched_off_nothing_is_wanted_and_no_disk_
   EXPECT_FALSE(other.wants("loss"));
 }
 
-TEST_F(HookSurroundings, a_launcher_names_the_worker_and_how_many_there_are) {
+TEST_P(AnyHookSurroundings, a_launcher_names_the_worker_and_how_many_there_are) {
   options.include_workers = "all";
   environment_.set("RANK", "1");
   environment_.set("WORLD_SIZE", "2");
@@ -75,7 +76,7 @@ TEST_F(HookSurroundings, a_launcher_names_the_worker_and_how_many_there_are) {
   EXPECT_EQ(trial->num_workers(), 2);
 }
 
-TEST_F(HookSurroundings, only_rank_0_saves_unless_all_are_asked_for) {
+TEST_P(AnyHookSurroundings, only_rank_0_saves_unless_all_are_asked_for) {
   environment_.set("RANK", "1");
   environment_.set("WORLD_SIZE", "2");
   auto hook = make_hook();
@@ -84,7 +85,7 @@ TEST_F(HookSurroundings, only_rank_0_saves_unless_all_are_asked_for) {
   EXPECT_EQ(count(""), 0);
 }
 
-TEST_F(HookSurroundings, a_worker_that_does_not_save_stops_when_asked_to) {
+TEST_P(AnyHookSurroundings, a_worker_that_does_not_save_stops_when_asked_to) {
   environment_.set("RANK", "1");
   environment_.set("WORLD_SIZE", "2");
   auto hook = make_hook();
@@ -96,7 +97,7 @@ TEST_F(HookSurroundings, a_worker_that_does_not_save_stops_when_asked_to) {
   EXPECT_TRUE(hook->stop_requested());
 }
 
-TEST_F(HookSurroundings, a_stop_that_was_asked_of_an_earlier_training_is_not_for_this_one) {
+TEST_P(AnyHookSurroundings, a_stop_that_was_asked_of_an_earlier_training_is_not_for_this_one) {
   store->put(kStopFile, {});
   environment_.set("RANK", "1");
   environment_.set("WORLD_SIZE", "2");
@@ -151,7 +152,7 @@ TEST_F(HookSurroundings, all_mistakes_of_a_configuration_file_are_told_at_once) 
   }
 }
 
-TEST_F(HookSurroundings, a_continued_run_is_counted_on) {
+TEST_P(AnyHookSurroundings, a_continued_run_is_counted_on) {
   auto first = make_hook();
   train(*first, 5, Mode::Train);
   train(*first, 2, Mode::Eval);
@@ -169,7 +170,7 @@ TEST_F(HookSurroundings, a_continued_run_is_counted_on) {
   EXPECT_TRUE(trial->ended());
 }
 
-TEST_F(HookSurroundings, steps_that_saved_nothing_count_in_a_continued_run) {
+TEST_P(AnyHookSurroundings, steps_that_saved_nothing_count_in_a_continued_run) {
   options.save_config = {.save_interval = 10};
   auto first = make_hook();
   for (int i = 0; i < 15; ++i) {
@@ -198,7 +199,8 @@ TEST_F(HookSurroundings, a_training_goes_on_from_where_its_checkpoint_says) {
     std::ofstream(checkpoints + "/model.bin") << "weights after step 3";
     train(*hook, 6, Mode::Train);
     // Left without a close, as by a crash.
-    static_cast<void>(hook.release());
+    static const Hook* const left = hook.release();
+    EXPECT_EQ(left->step(), 9);
   }
   auto resumed = make_hook();
   EXPECT_EQ(resumed->step(), 3) << "the steps behind the checkpoint are done again";
@@ -208,7 +210,7 @@ TEST_F(HookSurroundings, a_training_goes_on_from_where_its_checkpoint_says) {
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1, 2, 3, 4));
 }
 
-TEST_F(HookSurroundings, losses_and_metrics_go_to_the_metric_log) {
+TEST_P(AnyHookSurroundings, losses_and_metrics_go_to_the_metric_log) {
   environment_.set("SAGEMAKER_METRICS_DIRECTORY", (scratch_ / "metrics").string());
   auto hook = make_hook();
   hook->set_mode(Mode::Train);
@@ -226,7 +228,7 @@ TEST_F(HookSurroundings, losses_and_metrics_go_to_the_metric_log) {
   EXPECT_THAT(lines, ::testing::Not(HasSubstr("fc.weight")));
 }
 
-TEST_F(HookSurroundings, values_of_a_module_are_numbered_through_the_step) {
+TEST_P(AnyHookSurroundings, values_of_a_module_are_numbered_through_the_step) {
   options.include_regex = {"conv_(in|out)put"};
   auto hook = make_hook();
   const std::vector<float> a = ramp(4), b = ramp(4, 10);
@@ -244,7 +246,7 @@ TEST_F(HookSurroundings, values_of_a_module_are_numbered_through_the_step) {
   EXPECT_EQ(floats(trial->tensor("conv_output_1").value(1)), b);
 }
 
-TEST_F(HookSurroundings, several_workers_that_replace_a_run_leave_each_others_files_alone) {
+TEST_P(AnyHookSurroundings, several_workers_that_replace_a_run_leave_each_others_files_alone) {
   options.include_workers = "all";
   options.num_workers = 2;
   options.existing = Existing::Replace;
@@ -262,7 +264,7 @@ TEST_F(HookSurroundings, several_workers_that_replace_a_run_leave_each_others_fi
   }
 }
 
-TEST_F(HookSurroundings, an_empty_collection_name_costs_its_call_only) {
+TEST_P(AnyHookSurroundings, an_empty_collection_name_costs_its_call_only) {
   auto hook = make_hook();
   hook->next_step();
   hook->save_scalar("loss", 1, "");
@@ -273,7 +275,7 @@ TEST_F(HookSurroundings, an_empty_collection_name_costs_its_call_only) {
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("fc.weight", "loss"));
 }
 
-TEST_F(HookSurroundings, a_tensor_saved_before_the_first_step_is_warned_of_once) {
+TEST_P(AnyHookSurroundings, a_tensor_saved_before_the_first_step_is_warned_of_once) {
   auto hook = make_hook();
   for (int i = 0; i < 3; ++i) hook->save_tensor("fc.weight", view(ramp(4)));
   EXPECT_THAT(logged_, HasSubstr("before the first next_step()"));
@@ -282,7 +284,7 @@ TEST_F(HookSurroundings, a_tensor_saved_before_the_first_step_is_warned_of_once)
   EXPECT_THAT(open_trial()->steps(), IsEmpty());
 }
 
-TEST_F(HookSurroundings, strings_have_no_reductions_and_make_no_row_for_them) {
+TEST_P(AnyHookSurroundings, strings_have_no_reductions_and_make_no_row_for_them) {
   options.reduction_config = {.reductions = {"mean"}};
   auto hook = make_hook();
   hook->next_step();
@@ -291,6 +293,8 @@ TEST_F(HookSurroundings, strings_have_no_reductions_and_make_no_row_for_them) {
   hook->close();
   EXPECT_THAT(open_trial()->steps(), IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Into, AnyHookSurroundings, any_store(), name_of_store);
 
 }  // namespace
 }  // namespace cupel

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +19,8 @@
 #include "cupel/store/memory_store.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
+#include "fake_remote.h"
+#include "store/scratch_directory.h"
 
 namespace cupel {
 
@@ -59,7 +64,7 @@ class TamperedStore final : public Store {
   std::shared_ptr<Store> inner_;
 };
 
-// Hooks that write into memory, and trials of what they wrote.
+// Hooks that write into memory, at once or through a spool, and trials of what they wrote.
 class HookTest : public ::testing::Test {
  protected:
   HookTest() {
@@ -70,7 +75,18 @@ class HookTest : public ::testing::Test {
   }
   ~HookTest() override { set_log_sink({}); }
 
-  std::unique_ptr<Hook> make_hook() { return std::make_unique<Hook>(options, store); }
+  // Hooks write to a spool from now on, and what they have written is uploaded to `store`.
+  void write_through_spool() {
+    remote_ = std::make_shared<testing::FakeRemote>();
+    store = remote_->content();
+    scratch_spool_.emplace();
+    options.spool_dir = scratch_spool_->path();
+    options.close_timeout = std::chrono::seconds(30);
+  }
+
+  std::unique_ptr<Hook> make_hook() {
+    return std::make_unique<Hook>(options, remote_ ? std::shared_ptr<Store>(remote_) : store);
+  }
   std::unique_ptr<Trial> open_trial() const { return std::make_unique<Trial>(store); }
   std::size_t count(std::string_view prefix) const { return store->list(prefix).size(); }
 
@@ -89,7 +105,33 @@ class HookTest : public ::testing::Test {
 
   HookOptions options;
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
+  std::shared_ptr<testing::FakeRemote> remote_;
   std::string logged_;
+
+ private:
+  std::optional<testing::ScratchDirectory> scratch_spool_;
 };
+
+enum class Into { Memory, Spool };
+
+// A fixture of hooks for what holds wherever they write to.
+template <class Fixture>
+class IntoAny : public Fixture, public ::testing::WithParamInterface<Into> {
+ protected:
+  IntoAny() {
+    if (GetParam() == Into::Spool) this->write_through_spool();
+  }
+  ~IntoAny() override {
+    if (this->remote_) {
+      EXPECT_THAT(this->remote_->offences(), ::testing::IsEmpty());
+    }
+  }
+};
+using AnyHookTest = IntoAny<HookTest>;
+
+inline auto any_store() { return ::testing::Values(Into::Memory, Into::Spool); }
+inline std::string name_of_store(const ::testing::TestParamInfo<Into>& info) {
+  return info.param == Into::Spool ? "spool" : "memory";
+}
 
 }  // namespace cupel

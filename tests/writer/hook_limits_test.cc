@@ -13,11 +13,11 @@
 namespace cupel {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 class HookLimits : public HookTest {
@@ -300,6 +300,21 @@ TEST_F(HookLimits, what_the_hook_has_to_say_is_in_the_run_even_if_the_last_steps
   hook->close();
   EXPECT_THAT(notes(), ElementsAre(HasSubstr("commit_timeout")));
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0));
+}
+
+TEST_F(HookLimits, notes_of_one_kind_do_not_keep_others_from_being_written) {
+  options.buffer_bytes = 1U << 20U;
+  options.when_full = WhenFull::DropStep;
+  options.commit_timeout = 0ms;
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 200, 4);  // each with a note that its commit was not waited for
+  train(*hook, 1, 1'000'000);
+  open_store();
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.notes, SizeIs(101));
+  EXPECT_THAT(report.notes, Contains(HasSubstr(R"("kind":"dropped_steps")")));
+  EXPECT_EQ(notes(), report.notes);
 }
 
 TEST_F(HookLimits, the_report_tells_the_share_of_time) {

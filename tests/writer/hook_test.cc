@@ -2,25 +2,28 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "cupel/core/crc32c.h"
+#include "cupel/format/index_reader.h"
 #include "hook_fixture.h"
 
 namespace cupel {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
 const std::vector<float> kFour = {1, -2, 3, 4};
 
-TEST_F(HookTest, what_was_saved_is_read_back) {
+TEST_P(AnyHookTest, what_was_saved_is_read_back) {
   auto hook = make_hook();
   hook->next_step();
   hook->save_tensor("fc.weight", view(kFour));
@@ -32,7 +35,7 @@ TEST_F(HookTest, what_was_saved_is_read_back) {
   EXPECT_TRUE(trial->ended());
 }
 
-TEST_F(HookTest, values_of_every_size_come_back_whole) {
+TEST_P(AnyHookTest, values_of_every_size_come_back_whole) {
   options.buffer_bytes = 1U << 20U;  // chunks of 64 KiB: inline, shared chunk, own chunk, streamed
   options.reduction_config = {
       .reductions = {"max", "median"}, .norms = {"l2"}, .save_raw_tensor = true};
@@ -61,7 +64,7 @@ TEST_F(HookTest, values_of_every_size_come_back_whole) {
   }
 }
 
-TEST_F(HookTest, a_strided_view_is_saved_in_row_major_order) {
+TEST_P(AnyHookTest, a_strided_view_is_saved_in_row_major_order) {
   const std::vector<float> columns = {1, 4, 2, 5, 3, 6};
   auto hook = make_hook();
   hook->next_step();
@@ -70,7 +73,7 @@ TEST_F(HookTest, a_strided_view_is_saved_in_row_major_order) {
   EXPECT_THAT(floats(open_trial()->tensor("t.weight").value(0)), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
-TEST_F(HookTest, every_dtype_is_saved_under_its_name) {
+TEST_P(AnyHookTest, every_dtype_is_saved_under_its_name) {
   auto hook = make_hook();
   hook->next_step();
   const std::vector<std::byte> zeros(64);
@@ -89,7 +92,7 @@ TEST_F(HookTest, every_dtype_is_saved_under_its_name) {
   EXPECT_EQ(trial->tensor("utf8.weight").value(0).strings(), words);
 }
 
-TEST_F(HookTest, saves_only_what_a_saved_collection_wants_at_the_step) {
+TEST_P(AnyHookTest, saves_only_what_a_saved_collection_wants_at_the_step) {
   options.save_config = {.save_interval = 2};
   auto hook = make_hook();
   hook->get_collection("relu").include("relu.*out");
@@ -136,7 +139,7 @@ TEST_F(HookTest, a_tag_puts_a_tensor_into_a_collection_also_for_live_readers) {
   EXPECT_THAT(trial->tensor_names({.collection = "mine"}), ElementsAre("later"));
 }
 
-TEST_F(HookTest, a_tag_alone_saves_nothing) {
+TEST_P(AnyHookTest, a_tag_alone_saves_nothing) {
   auto hook = make_hook();
   hook->next_step();
   hook->save_tensor("kernel", view(kFour), {"mine"});
@@ -155,7 +158,7 @@ TEST_F(HookTest, nothing_is_due_between_set_mode_and_the_next_step) {
   EXPECT_TRUE(hook->wants(weight));
 }
 
-TEST_F(HookTest, reductions_without_raw_values_save_no_values_and_no_shape) {
+TEST_P(AnyHookTest, reductions_without_raw_values_save_no_values_and_no_shape) {
   options.reduction_config = {.reductions = {"mean"}, .abs_reductions = {"max"}};
   auto hook = make_hook();
   hook->next_step();
@@ -171,7 +174,7 @@ TEST_F(HookTest, reductions_without_raw_values_save_no_values_and_no_shape) {
   EXPECT_EQ(count(kEventsPrefix), 0);
 }
 
-TEST_F(HookTest, scalars_are_saved_at_every_call_whatever_is_configured) {
+TEST_P(AnyHookTest, scalars_are_saved_at_every_call_whatever_is_configured) {
   options.save_config = {.save_interval = 500};
   auto hook = make_hook();
   hook->save_scalar("early", 7);
@@ -188,14 +191,14 @@ TEST_F(HookTest, scalars_are_saved_at_every_call_whatever_is_configured) {
   EXPECT_THAT(trial->tensor("early").steps(), ElementsAre(0));
 }
 
-TEST_F(HookTest, a_scalar_saved_before_any_step_is_there_after_close) {
+TEST_P(AnyHookTest, a_scalar_saved_before_any_step_is_there_after_close) {
   auto hook = make_hook();
   hook->save_scalar("early", 7);
   hook->close();
   EXPECT_EQ(open_trial()->tensor("early").value(0).at(0), 7);
 }
 
-TEST_F(HookTest, the_last_of_two_saves_of_a_name_in_a_step_stays_and_one_warning_is_logged) {
+TEST_P(AnyHookTest, the_last_of_two_saves_of_a_name_in_a_step_stays_and_one_warning_is_logged) {
   auto hook = make_hook();
   for (int i = 0; i < 2; ++i) {
     hook->next_step();
@@ -214,7 +217,7 @@ TEST_F(HookTest, next_step_returns_when_the_step_before_is_committed) {
   for (std::int64_t i = 0; i < 4; ++i) {
     hook->next_step();
     EXPECT_EQ(hook->committed_step(), i - 1);
-    EXPECT_THAT(open_trial()->steps(), testing::SizeIs(i));
+    EXPECT_THAT(open_trial()->steps(), ::testing::SizeIs(i));
     hook->save_tensor("fc.weight", view(ramp(5000)));
   }
 }
@@ -306,7 +309,7 @@ TEST_F(HookTest, errors_are_let_out_when_asked_for) {
   EXPECT_THROW(hook.next_step(), StoreError);
 }
 
-TEST_F(HookTest, a_view_that_cannot_be_saved_is_reported_once_and_left_out) {
+TEST_P(AnyHookTest, a_view_that_cannot_be_saved_is_reported_once_and_left_out) {
   auto hook = make_hook();
   for (int i = 0; i < 3; ++i) {
     hook->next_step();
@@ -319,7 +322,7 @@ TEST_F(HookTest, a_view_that_cannot_be_saved_is_reported_once_and_left_out) {
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("good.weight"));
 }
 
-TEST_F(HookTest, names_that_cannot_be_are_refused) {
+TEST_P(AnyHookTest, names_that_cannot_be_are_refused) {
   auto hook = make_hook();
   hook->next_step();
   for (const std::string& name :
@@ -332,7 +335,7 @@ TEST_F(HookTest, names_that_cannot_be_are_refused) {
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("fine \xc3\xa9\n\""));
 }
 
-TEST_F(HookTest, segments_are_sealed_when_they_are_large) {
+TEST_P(AnyHookTest, segments_are_sealed_when_they_are_large) {
   options.segment_bytes = 40000;
   auto hook = make_hook();
   for (int i = 0; i < 10; ++i) {
@@ -342,7 +345,7 @@ TEST_F(HookTest, segments_are_sealed_when_they_are_large) {
   hook->close();
   EXPECT_EQ(count(kIndexPrefix), 5);
   EXPECT_EQ(count(kEventsPrefix), 5);
-  EXPECT_THAT(open_trial()->steps(), testing::SizeIs(10));
+  EXPECT_THAT(open_trial()->steps(), ::testing::SizeIs(10));
 }
 
 TEST_F(HookTest, a_segment_is_sealed_by_age_without_further_saves) {
@@ -365,13 +368,13 @@ TEST_F(HookTest, a_segment_is_sealed_by_age_without_further_saves) {
   EXPECT_TRUE(changed.wait_for(lock, 10s, [&] { return sealed; }));
 }
 
-TEST_F(HookTest, a_finished_run_is_not_touched_unless_asked) {
+TEST_P(AnyHookTest, a_finished_run_is_not_touched_unless_asked) {
   make_hook()->close();
   EXPECT_THROW(make_hook(), UsageError);
   EXPECT_TRUE(store->stat(kEndMarker));
 }
 
-TEST_F(HookTest, replace_removes_what_was_there) {
+TEST_P(AnyHookTest, replace_removes_what_was_there) {
   auto first = make_hook();
   first->next_step();
   first->save_tensor("old.weight", view(ramp(100)));
@@ -385,7 +388,7 @@ TEST_F(HookTest, replace_removes_what_was_there) {
   EXPECT_EQ(count(kEventsPrefix), 0);
 }
 
-TEST_F(HookTest, a_restart_is_a_new_attempt_whose_steps_hide_the_old_ones) {
+TEST_P(AnyHookTest, a_restart_is_a_new_attempt_whose_steps_hide_the_old_ones) {
   {
     auto killed = make_hook();
     for (int i = 0; i < 5; ++i) {
@@ -405,7 +408,7 @@ TEST_F(HookTest, a_restart_is_a_new_attempt_whose_steps_hide_the_old_ones) {
   EXPECT_TRUE(store->stat("index/0001-000000000/000000000000_worker_0.arrow"));
 }
 
-TEST_F(HookTest, the_last_of_several_workers_ends_the_run) {
+TEST_P(AnyHookTest, the_last_of_several_workers_ends_the_run) {
   options.include_workers = "all";
   options.num_workers = 2;
   options.worker = "worker_1";
@@ -419,7 +422,7 @@ TEST_F(HookTest, the_last_of_several_workers_ends_the_run) {
   EXPECT_TRUE(store->stat(kEndMarker));
 }
 
-TEST_F(HookTest, only_the_chief_writes_unless_all_are_asked_for) {
+TEST_P(AnyHookTest, only_the_chief_writes_unless_all_are_asked_for) {
   options.num_workers = 2;
   options.worker = "worker_1";
   auto hook = make_hook();
@@ -430,7 +433,7 @@ TEST_F(HookTest, only_the_chief_writes_unless_all_are_asked_for) {
   EXPECT_EQ(count(""), 0);
 }
 
-TEST_F(HookTest, a_stop_file_is_seen_at_a_step_boundary) {
+TEST_P(AnyHookTest, a_stop_file_is_seen_at_a_step_boundary) {
   auto hook = make_hook();
   hook->next_step();
   EXPECT_FALSE(hook->stop_requested());
@@ -440,7 +443,7 @@ TEST_F(HookTest, a_stop_file_is_seen_at_a_step_boundary) {
   EXPECT_TRUE(hook->stop_requested());
 }
 
-TEST_F(HookTest, illegal_options_are_refused_by_the_constructor) {
+TEST_P(AnyHookTest, illegal_options_are_refused_by_the_constructor) {
   const auto refuses = [&](auto change) {
     HookOptions illegal = options;
     change(illegal);
@@ -455,7 +458,7 @@ TEST_F(HookTest, illegal_options_are_refused_by_the_constructor) {
   EXPECT_THROW(Hook(HookOptions{}), UsageError) << "out_dir is not set";
 }
 
-TEST_F(HookTest, several_threads_save_at_once) {
+TEST_P(AnyHookTest, several_threads_save_at_once) {
   options.buffer_bytes = 1U << 20U;
   auto hook = make_hook();
   constexpr int kThreads = 4, kTensors = 12;
@@ -484,7 +487,7 @@ TEST_F(HookTest, several_threads_save_at_once) {
   }
 }
 
-TEST_F(HookTest, a_second_close_tells_the_same_and_later_saves_do_nothing) {
+TEST_P(AnyHookTest, a_second_close_tells_the_same_and_later_saves_do_nothing) {
   auto hook = make_hook();
   hook->next_step();
   hook->save_scalar("loss", 1);
@@ -495,7 +498,7 @@ TEST_F(HookTest, a_second_close_tells_the_same_and_later_saves_do_nothing) {
   EXPECT_EQ(first.tensors_saved, 1);
 }
 
-TEST_F(HookTest, more_threads_than_chunks_save_at_once) {
+TEST_P(AnyHookTest, more_threads_than_chunks_save_at_once) {
   options.buffer_bytes = 1U << 20U;  // 16 chunks of 64 KiB, of which values may take 14
   auto hook = make_hook();
   constexpr int kThreads = 40;
@@ -510,7 +513,7 @@ TEST_F(HookTest, more_threads_than_chunks_save_at_once) {
   EXPECT_EQ(hook->close().tensors_saved, 5 * kThreads);
 }
 
-TEST_F(HookTest, an_included_collection_may_come_into_being_by_a_tag_in_the_loop) {
+TEST_P(AnyHookTest, an_included_collection_may_come_into_being_by_a_tag_in_the_loop) {
   options.include_collections = {"activations"};
   auto hook = make_hook();
   hook->next_step();
@@ -519,7 +522,7 @@ TEST_F(HookTest, an_included_collection_may_come_into_being_by_a_tag_in_the_loop
   EXPECT_THAT(open_trial()->tensor_names({.collection = "activations"}), ElementsAre("a"));
 }
 
-TEST_F(HookTest, a_complaint_that_is_thrown_costs_only_its_call) {
+TEST_P(AnyHookTest, a_complaint_that_is_thrown_costs_only_its_call) {
   options.on_error = OnError::Throw;
   auto hook = make_hook();
   hook->next_step();
@@ -530,7 +533,7 @@ TEST_F(HookTest, a_complaint_that_is_thrown_costs_only_its_call) {
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("good.weight"));
 }
 
-TEST_F(HookTest, committed_step_still_answers_after_close) {
+TEST_P(AnyHookTest, committed_step_still_answers_after_close) {
   auto hook = make_hook();
   hook->next_step();
   hook->save_scalar("loss", 1);
@@ -553,8 +556,35 @@ TEST_F(HookTest, a_seal_that_fails_ends_saving_and_leaves_what_was_committed) {
   const HookReport report = hook.close();
   EXPECT_TRUE(report.disabled);
   EXPECT_THAT(report.problems.front(), HasSubstr("the disk is full"));
-  EXPECT_THAT(open_trial()->steps(), testing::Contains(0));
+  EXPECT_THAT(open_trial()->steps(), ::testing::Contains(0));
 }
+
+TEST_F(HookTest, a_sealed_segment_names_the_collections_file_that_its_steps_need) {
+  options.segment_bytes = 1;  // a segment for each step
+  auto hook = make_hook();
+  const auto save_step = [&](const std::vector<std::string>& tags) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view({1}), tags);
+    hook->next_step();
+    return crc32c(*store->get(collections_key("worker_0")));
+  };
+  const auto named_by = [&](std::int64_t first_step) {
+    const std::string key = SegmentName{0, first_step, "worker_0"}.index_key();
+    const auto bytes = *store->get(key);
+    auto file = std::make_shared<AlignedBuffer>(bytes.size());
+    std::ranges::copy(bytes, file->data());
+    IndexReader reader(key);
+    reader.read(file, [](const IndexBatch&) {});
+    return reader.collections_crc32c();
+  };
+  const std::uint32_t first = save_step({}), tagged = save_step({"mine"});
+  hook->close();
+  EXPECT_NE(first, tagged);
+  EXPECT_EQ(named_by(0), first);
+  EXPECT_EQ(named_by(2), tagged);
+}
+
+INSTANTIATE_TEST_SUITE_P(Into, AnyHookTest, any_store(), name_of_store);
 
 }  // namespace
 }  // namespace cupel

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "hook_fixture.h"
@@ -9,13 +10,15 @@
 namespace cupel {
 namespace {
 
-class ManyThreads : public HookTest, public testing::WithParamInterface<Commit> {};
+class ManyThreads : public HookTest,
+                    public ::testing::WithParamInterface<std::tuple<Commit, Into>> {};
 
 // Values inline, in shared chunks and streamed; by handle, by name, by names that are new at every
 // step, with tags, and as scalars; in buffers that are too small for all of them.
 TEST_P(ManyThreads, save_everything_there_is_beside_each_other) {
   constexpr int kThreads = 8, kSteps = 12;
-  options.commit = GetParam();
+  options.commit = std::get<Commit>(GetParam());
+  if (std::get<Into>(GetParam()) == Into::Spool) write_through_spool();
   options.buffer_bytes = 1U << 20U;
   options.segment_bytes = 3U << 20U;
   options.include_collections = {"weights", "mine"};
@@ -66,8 +69,9 @@ TEST_P(ManyThreads, save_everything_there_is_beside_each_other) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BothCommits, ManyThreads,
-                         testing::Values(Commit::Step, Commit::Background));
+INSTANTIATE_TEST_SUITE_P(All, ManyThreads,
+                         ::testing::Combine(::testing::Values(Commit::Step, Commit::Background),
+                                            any_store()));
 
 }  // namespace
 }  // namespace cupel

@@ -11,10 +11,10 @@
 namespace cupel {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
 using Steps = std::vector<std::int64_t>;
 
 class SavedSteps : public HookTest {
@@ -37,7 +37,7 @@ class SavedSteps : public HookTest {
 };
 
 using ConfigInMode = std::tuple<SaveConfigRow, Mode>;
-class SaveConfigOfAHook : public SavedSteps, public testing::WithParamInterface<ConfigInMode> {};
+class SaveConfigOfAHook : public SavedSteps, public ::testing::WithParamInterface<ConfigInMode> {};
 
 TEST_P(SaveConfigOfAHook, saves_the_steps_of_its_row) {
   const auto& [row, mode] = GetParam();
@@ -59,8 +59,8 @@ TEST_P(SaveConfigOfAHook, saves_the_same_steps_from_the_map_of_modes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, SaveConfigOfAHook,
-                         testing::Combine(testing::ValuesIn(save_config_rows()),
-                                          testing::ValuesIn(kAllModes)),
+                         ::testing::Combine(::testing::ValuesIn(save_config_rows()),
+                                            ::testing::ValuesIn(kAllModes)),
                          [](const auto& row) {
                            return std::get<0>(row.param).name + std::string("_in_") +
                                   std::string(to_string(std::get<1>(row.param)));
@@ -74,7 +74,7 @@ struct Inheritance {
   std::map<Mode, Steps> steps;
 };
 
-class ModesAndCollections : public SavedSteps, public testing::WithParamInterface<Inheritance> {};
+class ModesAndCollections : public SavedSteps, public ::testing::WithParamInterface<Inheritance> {};
 
 TEST_P(ModesAndCollections, take_the_steps_of_their_row) {
   options.save_config = GetParam().hook;
@@ -104,7 +104,7 @@ const SaveConfig three_but_five_in_eval = {.save_interval = 3,
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, ModesAndCollections,
-    testing::Values(
+    ::testing::Values(
         Inheritance{
             "mode_less_values_are_every_modes", {.save_interval = 4}, {}, every(4, 4, 4, 4)},
         Inheritance{"a_mode_in_the_map_has_its_own", three_but_five_in_eval, {}, every(3, 5, 3, 3)},
@@ -173,7 +173,7 @@ struct Illegal {
   std::vector<const char*> named;
 };
 
-class IllegalSaveConfig : public HookTest, public testing::WithParamInterface<Illegal> {
+class IllegalSaveConfig : public HookTest, public ::testing::WithParamInterface<Illegal> {
  protected:
   void expect_named_in(const std::string& message) const {
     for (const char* word : GetParam().named) EXPECT_THAT(message, HasSubstr(word));
@@ -220,26 +220,27 @@ TEST_P(IllegalSaveConfig, set_in_place_is_thrown_when_errors_are_let_out) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, IllegalSaveConfig,
-    testing::Values(Illegal{"interval_0", {.save_interval = 0}, {"save_interval", "0"}},
-                    Illegal{"interval_negative", {.save_interval = -10}, {"save_interval", "-10"}},
-                    Illegal{"start_negative", {.start_step = -1}, {"start_step", "-1"}},
-                    Illegal{"end_negative", {.end_step = -2}, {"end_step", "-2"}},
-                    Illegal{"listed_step_negative", {.save_steps = {1, -3}}, {"save_steps", "-3"}},
-                    Illegal{"interval_0_in_a_mode",
-                            {.mode_save_configs = {{kEval, {.save_interval = 0}}}},
-                            {"save_interval", "EVAL"}},
-                    Illegal{"start_negative_in_a_mode",
-                            {.mode_save_configs = {{kTrain, {.start_step = -4}}}},
-                            {"start_step", "TRAIN", "-4"}},
-                    Illegal{"end_negative_in_a_mode",
-                            {.mode_save_configs = {{Mode::Predict, {.end_step = -5}}}},
-                            {"end_step", "PREDICT", "-5"}},
-                    Illegal{"listed_step_negative_in_a_mode",
-                            {.mode_save_configs = {{Mode::Global, {.save_steps = {-6}}}}},
-                            {"save_steps", "GLOBAL", "-6"}},
-                    Illegal{"no_such_mode",
-                            {.mode_save_configs = {{static_cast<Mode>(9), {}}}},
-                            {"mode_save_configs", "9"}}),
+    ::testing::Values(
+        Illegal{"interval_0", {.save_interval = 0}, {"save_interval", "0"}},
+        Illegal{"interval_negative", {.save_interval = -10}, {"save_interval", "-10"}},
+        Illegal{"start_negative", {.start_step = -1}, {"start_step", "-1"}},
+        Illegal{"end_negative", {.end_step = -2}, {"end_step", "-2"}},
+        Illegal{"listed_step_negative", {.save_steps = {1, -3}}, {"save_steps", "-3"}},
+        Illegal{"interval_0_in_a_mode",
+                {.mode_save_configs = {{kEval, {.save_interval = 0}}}},
+                {"save_interval", "EVAL"}},
+        Illegal{"start_negative_in_a_mode",
+                {.mode_save_configs = {{kTrain, {.start_step = -4}}}},
+                {"start_step", "TRAIN", "-4"}},
+        Illegal{"end_negative_in_a_mode",
+                {.mode_save_configs = {{Mode::Predict, {.end_step = -5}}}},
+                {"end_step", "PREDICT", "-5"}},
+        Illegal{"listed_step_negative_in_a_mode",
+                {.mode_save_configs = {{Mode::Global, {.save_steps = {-6}}}}},
+                {"save_steps", "GLOBAL", "-6"}},
+        Illegal{"no_such_mode",
+                {.mode_save_configs = {{static_cast<Mode>(9), {}}}},
+                {"mode_save_configs", "9"}}),
     [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace cupel {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 using Steps = std::vector<std::int64_t>;
 
@@ -35,7 +35,7 @@ struct Count {
   std::int64_t mode_step;
 };
 
-class CountersOfAHook : public StepsAndModes, public testing::WithParamInterface<Count> {};
+class CountersOfAHook : public StepsAndModes, public ::testing::WithParamInterface<Count> {};
 
 TEST_P(CountersOfAHook, are_those_of_the_row_live_and_in_the_run) {
   const auto& [name, begun, global, mode_step] = GetParam();
@@ -55,7 +55,7 @@ TEST_P(CountersOfAHook, are_those_of_the_row_live_and_in_the_run) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, CountersOfAHook,
-    testing::Values(
+    ::testing::Values(
         Count{"the_first_step", {kGlobal}, 0, 0}, Count{"train", {kGlobal, kTrain}, 1, 0},
         Count{"train_twice", {kGlobal, kTrain, kTrain}, 2, 1},
         Count{"eval_after_train", {kGlobal, kTrain, kTrain, kEval}, 3, 0},
@@ -128,7 +128,8 @@ struct Active {
   bool raw;
 };
 
-class TwoCollectionsOfATensor : public StepsAndModes, public testing::WithParamInterface<Active> {};
+class TwoCollectionsOfATensor : public StepsAndModes,
+                                public ::testing::WithParamInterface<Active> {};
 
 TEST_P(TwoCollectionsOfATensor, write_what_the_active_ones_want) {
   const auto& [step, min, raw] = GetParam();
@@ -156,17 +157,17 @@ TEST_P(TwoCollectionsOfATensor, write_what_the_active_ones_want) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, TwoCollectionsOfATensor,
-                         testing::Values(Active{0, true, true}, Active{20, true, true},
-                                         Active{40, true, true}, Active{4, false, true},
-                                         Active{8, false, true}, Active{12, false, true},
-                                         Active{10, true, false}, Active{30, true, false},
-                                         Active{1, false, false}, Active{2, false, false},
-                                         Active{3, false, false}),
+                         ::testing::Values(Active{0, true, true}, Active{20, true, true},
+                                           Active{40, true, true}, Active{4, false, true},
+                                           Active{8, false, true}, Active{12, false, true},
+                                           Active{10, true, false}, Active{30, true, false},
+                                           Active{1, false, false}, Active{2, false, false},
+                                           Active{3, false, false}),
                          [](const auto& row) { return "step_" + std::to_string(row.param.step); });
 
 // Collections that are not saved in EVAL and PREDICT.
 using CollectionInMode = std::tuple<const char*, Mode>;
-class TrainingOnly : public StepsAndModes, public testing::WithParamInterface<CollectionInMode> {
+class TrainingOnly : public StepsAndModes, public ::testing::WithParamInterface<CollectionInMode> {
  protected:
   static const char* name() { return std::get<0>(GetParam()); }
   // The names that are in the run after one step of the row's mode.
@@ -212,8 +213,8 @@ TEST_P(TrainingOnly, collections_do_not_keep_others_from_saving_the_tensor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, TrainingOnly,
-                         testing::Combine(testing::Values("gradients", "optimizer_variables"),
-                                          testing::ValuesIn(kAllModes)),
+                         ::testing::Combine(::testing::Values("gradients", "optimizer_variables"),
+                                            ::testing::ValuesIn(kAllModes)),
                          [](const auto& row) {
                            return std::string(std::get<0>(row.param)) + "_in_" +
                                   std::string(to_string(std::get<1>(row.param)));
@@ -238,7 +239,7 @@ struct Boosting {
   Steps eval;
 };
 
-class XGBoostSteps : public StepsAndModes, public testing::WithParamInterface<Boosting> {};
+class XGBoostSteps : public StepsAndModes, public ::testing::WithParamInterface<Boosting> {};
 
 TEST_P(XGBoostSteps, are_those_of_the_row) {
   const auto& [name, config, collection, train, eval] = GetParam();
@@ -261,7 +262,7 @@ TEST_P(XGBoostSteps, are_those_of_the_row) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, XGBoostSteps,
-    testing::Values(
+    ::testing::Values(
         Boosting{"default_interval", {}, {}, {0, 10, 20}, {0, 10, 20}},
         Boosting{"interval_of_the_hook", {.save_interval = 25}, {}, {0, 25}, {0, 25}},
         Boosting{"a_map_alone",

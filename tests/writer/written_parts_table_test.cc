@@ -7,11 +7,11 @@
 namespace cupel {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Values = std::map<std::string, double>;  // of reductions, by name
 
 const std::vector<float> kFour = {1, -2, 3, 4};
@@ -58,7 +58,7 @@ struct Row {
   Parts parts;  // of a raw value the shape is part
 };
 
-class WrittenParts : public Written, public testing::WithParamInterface<Row> {
+class WrittenParts : public Written, public ::testing::WithParamInterface<Row> {
  protected:
   void expect_row() const {
     const Parts& expected = GetParam().parts;
@@ -101,7 +101,7 @@ TEST_P(WrittenParts, are_those_of_the_row_when_the_collection_is_configured) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, WrittenParts,
-    testing::Values(
+    ::testing::Values(
         Row{"none_anywhere", {}, {.raw = true, .shape = true}},
         Row{"all_empty", ReductionConfig{}, {}},
         Row{"reductions",
@@ -194,7 +194,7 @@ struct Scalar {
   const char* collection;
 };
 
-class ScalarCollections : public Written, public testing::WithParamInterface<Scalar> {
+class ScalarCollections : public Written, public ::testing::WithParamInterface<Scalar> {
  protected:
   ScalarCollections() {
     options.profile = GetParam().profile;
@@ -228,13 +228,13 @@ TEST_P(ScalarCollections, are_saved_raw_when_a_call_in_the_loop_makes_them) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ScalarCollections,
-                         testing::Values(Scalar{Profile::Generic, "losses"},
-                                         Scalar{Profile::Generic, "metrics"},
-                                         Scalar{Profile::Generic, "sm_metrics"},
-                                         Scalar{Profile::Generic, "feature_importance"},
-                                         Scalar{Profile::Generic, "average_shap"},
-                                         Scalar{Profile::XGBoost, "feature_importance"},
-                                         Scalar{Profile::XGBoost, "average_shap"}),
+                         ::testing::Values(Scalar{Profile::Generic, "losses"},
+                                           Scalar{Profile::Generic, "metrics"},
+                                           Scalar{Profile::Generic, "sm_metrics"},
+                                           Scalar{Profile::Generic, "feature_importance"},
+                                           Scalar{Profile::Generic, "average_shap"},
+                                           Scalar{Profile::XGBoost, "feature_importance"},
+                                           Scalar{Profile::XGBoost, "average_shap"}),
                          [](const auto& row) {
                            return std::string(row.param.profile == Profile::XGBoost ? "xgboost_"
                                                                                     : "generic_") +

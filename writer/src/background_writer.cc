@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cupel/core/crc32c.h"
+#include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
 namespace cupel {
@@ -127,7 +128,7 @@ void BackgroundWriter::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto has_work = [&] { return !tasks_.empty() || stopping_ || can_measure(); };
-    if (const auto sealing_time = segments_.sealing_time(); sealing_time && !failed()) {
+    if (const auto sealing_time = segments_.sealing_time(); sealing_time && !failed() && !stream_) {
       work_.wait_until(lock, *sealing_time, has_work);
     } else {
       work_.wait(lock, has_work);
@@ -175,7 +176,9 @@ void BackgroundWriter::perform_all(Tasks& tasks) noexcept {
     if (const auto error = perform(task)) {
       // What was gathered before is whole.
       if (segments_intact_) flush(gathered);
-      fail(error);
+      settle(error, gathered);
+      if (auto* const commit = std::get_if<CommitStep>(&task); commit != nullptr && !failed())
+        lose(*commit->step);
     }
     // Not before the stream is at its end.
     if (std::holds_alternative<StreamEnd>(task))
@@ -199,7 +202,7 @@ void BackgroundWriter::flush(Tasks& gathered) noexcept {
   if (const auto error = attempt([this] {
         if (!failed()) segments_.flush();
       }))
-    fail(error);
+    settle(error, gathered);
   {
     const std::lock_guard lock(mutex_);
     const WriterProgress& now = failed() ? progress_ : next_progress_;
@@ -246,6 +249,42 @@ std::exception_ptr BackgroundWriter::attempt(F&& work) noexcept {
   return error;
 }
 
+void BackgroundWriter::settle(std::exception_ptr error, Tasks& gathered) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const StoreFull&) {
+    if (!segments_.policy().finish_segment) return fail(std::move(error));
+  } catch (...) {
+    return fail(std::move(error));
+  }
+  if (auto worse = attempt([&] { lose_gathered(gathered); })) fail(std::move(worse));
+}
+
+void BackgroundWriter::lose_gathered(Tasks& gathered) {
+  // Else all are in the index, and there was no room for what comes behind that.
+  if (segments_.has_gathered_steps()) {
+    for (Task& task : gathered)
+      if (auto* const commit = std::get_if<CommitStep>(&task)) lose(*commit->step);
+    next_progress_ = progress();
+  }
+  lost_step_ = values_of_;
+  segments_.give_up_gathered();
+}
+
+// Unless it was dropped before, or is counted already.
+void BackgroundWriter::lose(Step& step) {
+  if (std::exchange(step.dropped, true)) return;
+  const std::lock_guard lock(mutex_);
+  if (lost_.count++ == 0) lost_.first = step.header.step;
+  lost_.last = step.header.step;
+  lost_.notes.splice(lost_.notes.end(), step.notes);
+}
+
+LostSteps BackgroundWriter::take_lost_steps() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(lost_, {});
+}
+
 void BackgroundWriter::fail(std::exception_ptr error) noexcept {
   const std::lock_guard lock(mutex_);
   if (progress_.error == nullptr) progress_.error = std::move(error);
@@ -255,20 +294,24 @@ void BackgroundWriter::fail(std::exception_ptr error) noexcept {
 void BackgroundWriter::seal_if_due() {
   if (failed() || stream_ || !segments_.due_for_sealing(SegmentWriter::Clock::now())) return;
   Task seal = SealNow{};
-  if (const auto error = perform(seal)) fail(error);
+  Tasks nothing;
+  if (const auto error = perform(seal)) settle(error, nothing);
 }
 
 void BackgroundWriter::do_task(StepBegun& task) { step_ = std::move(task.step); }
 
 void BackgroundWriter::do_task(WriteBatch& task) {
   segments_intact_ = false;
-  if (!failed()) segments_.write_values(task.step, task.values, task.bytes);
+  values_of_ = task.step;
+  if (!failed() && lost_step_ != task.step)
+    segments_.write_values(task.step, task.values, task.bytes);
 }
 
 void BackgroundWriter::do_task(StreamBegin& task) {
-  stream_.emplace(Stream{task.value, 0, std::nullopt});
+  values_of_ = task.step;
+  stream_.emplace(Stream{task.step, task.value, 0, std::nullopt});
   if (task.value->dtype != DType::Utf8) stream_->statistics.emplace(task.value->dtype);
-  if (!failed()) segments_.begin_stream(task.step, *task.value);
+  if (!failed() && lost_step_ != task.step) segments_.begin_stream(task.step, *task.value);
 }
 
 void BackgroundWriter::do_task(StreamPiece& task) {
@@ -277,7 +320,7 @@ void BackgroundWriter::do_task(StreamPiece& task) {
     Chunk* chunk;
     ~GiveBack() { pool.release(chunk); }
   } give_back{pool_, task.chunk};
-  if (failed()) return;
+  if (failed() || lost_step_ == stream_->step) return;
   const std::span<const std::byte> piece(task.chunk->memory.data(), task.chunk->used);
   stream_->crc = crc32c(piece, stream_->crc);
   if (stream_->statistics)
@@ -286,42 +329,46 @@ void BackgroundWriter::do_task(StreamPiece& task) {
 }
 
 void BackgroundWriter::do_task(StreamEnd& task) {
-  try {
-    if (!failed()) {
-      segments_.end_stream(task.missing);
-      stream_->value->location->crc32c = stream_->crc;
-      if (stream_->statistics) take_statistics(*stream_->value, stream_->statistics->finish());
-    }
-  } catch (...) {
-    fail(std::current_exception());  // the chunks behind it go back all the same
-  }
-  stream_.reset();
+  const Stream stream = *std::exchange(stream_, std::nullopt);
+  if (failed() || lost_step_ == stream.step) return;
+  segments_.end_stream(task.missing);
+  stream.value->location->crc32c = stream.crc;
+  if (stream.statistics) take_statistics(*stream.value, stream.statistics->finish());
 }
 
 void BackgroundWriter::do_task(CommitStep& task) {
   step_ = nullptr;
   task.step->measuring.finish();
+  const bool is_lost = lost_step_ == task.step->header.step;
+  lost_step_.reset();
+  values_of_.reset();
   if (failed()) return;
+  if (is_lost) lose(*task.step);
+  if (task.collections_file) unwritten_collections_ = std::move(task.collections_file);
   if (task.step->dropped) {
     segments_.abandon_step();
   } else {
-    commit(*task.step, task.collections_file);
+    commit(*task.step);
   }
 }
 
-void BackgroundWriter::commit(const Step& step,
-                              const std::optional<std::vector<std::byte>>& collections_file) {
+void BackgroundWriter::write_collections() {
+  if (!unwritten_collections_) return;
+  const SegmentPolicy& policy = segments_.policy();
+  store_.put(policy.collections_key, *unwritten_collections_,
+             policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
+  segments_.collections_changed(crc32c(*unwritten_collections_));
+  unwritten_collections_.reset();
+}
+
+void BackgroundWriter::commit(const Step& step) {
   const NamedTensor* replaced = nullptr;
   const std::vector<const Record*> rows = rows_of(step, replaced);
   if (replaced != nullptr && !std::exchange(warned_of_replacing_, true)) {
     log(LogLevel::Warning, "saved more than once in step " + std::to_string(step.header.step) +
                                ", the last value stays (said once): " + replaced->name);
   }
-  if (collections_file) {
-    const SegmentPolicy& policy = segments_.policy();
-    store_.put(policy.collections_key, *collections_file,
-               policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
-  }
+  write_collections();
   segments_intact_ = false;
   segments_.commit(step.header, rows);
   const std::int64_t rows_before = next_progress_.rows;

@@ -68,6 +68,12 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
+// Steps that were handed over whole, and for which the store had no room.
+struct LostSteps {
+  std::int64_t first = -1, last = -1, count = 0;
+  std::list<std::string> notes = {};  // that rode in them
+};
+
 // The one thread that writes values, commits steps and seals segments; between these it measures
 // values. Chunks go back to the pool also after an error, so that whoever waits for one goes on.
 class BackgroundWriter {
@@ -96,6 +102,8 @@ class BackgroundWriter {
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
+  // Those since the last call.
+  LostSteps take_lost_steps();
 
  private:
   void run();
@@ -114,8 +122,13 @@ class BackgroundWriter {
   void do_task(CommitStep& task);
   void do_task(SealNow& task);
   void do_task(LastNote& task);
-  void commit(const Step& step, const std::optional<std::vector<std::byte>>& collections_file);
+  void commit(const Step& step);
+  void write_collections();
+  // An error ends writing; want of room costs the steps that have gathered.
+  void settle(std::exception_ptr error, Tasks& gathered) noexcept;
   void fail(std::exception_ptr error) noexcept;
+  void lose_gathered(Tasks& gathered);
+  void lose(Step& step);
   void seal_if_due();
   bool can_measure() const { return step_ != nullptr && step_->measuring.has_work(); }
 
@@ -125,6 +138,7 @@ class BackgroundWriter {
   SegmentWriter segments_;                     // the thread's own, as what follows
 
   struct Stream {
+    std::int64_t step;
     Record* value;
     std::uint32_t crc = 0;
     std::optional<StatisticsAccumulator> statistics;
@@ -132,6 +146,9 @@ class BackgroundWriter {
   std::shared_ptr<Step> step_;  // whose values may be measured
   std::optional<Stream> stream_;
   bool warned_of_replacing_ = false;
+  std::optional<std::int64_t> values_of_;  // the step that has values written and is not committed
+  std::optional<std::int64_t> lost_step_;  // of which nothing more is written
+  std::optional<std::vector<std::byte>> unwritten_collections_;  // of the newest step that has any
   Tasks behind_stream_;           // batches that must not come between a streamed value's pieces
   WriterProgress next_progress_;  // with the next flush
   bool segments_intact_ = true;   // what the segment writer holds is as it was before the task
@@ -143,6 +160,7 @@ class BackgroundWriter {
   bool busy_ = false;
   bool stopping_ = false;
   WriterProgress progress_;
+  LostSteps lost_;
 
   std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
   std::atomic<std::size_t> records_waiting_{0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "cupel/core/collection_configuration.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/pattern.h"
+#include "option_limits.h"
 #include "save_plan.h"
 
 namespace cupel {
@@ -23,14 +25,65 @@ constexpr std::string_view kCollectionParameters = "CollectionParameters";
 constexpr const char* kPathVariable = "SMDEBUG_CONFIG_FILE_PATH";
 constexpr const char* kDefaultPath = "/opt/ml/input/config/debughookconfig.json";
 
-constexpr std::array<std::string_view, 6> kHookKeys = {"save_all",        "include_workers",
-                                                       "dry_run",         "export_tensorboard",
-                                                       "tensorboard_dir", "include_collections"};
+constexpr std::array<std::string_view, 14> kHookKeys = {
+    "save_all",        "include_workers",     "dry_run",   "export_tensorboard",
+    "tensorboard_dir", "include_collections", "spool_dir", "spool_bytes",
+    "when_full",       "upload_parallelism",  "s3_sync",   "close_timeout",
+    "segment_bytes",   "segment_age"};
+
+constexpr std::int64_t kMostSeconds = 365 * 24 * 3600;
+
+constexpr auto set = [](auto& field, auto read) {
+  if (read) field = *std::move(read);
+};
+
+// One of two words; whether it is the first.
+std::optional<bool> read_choice(const ConfigurationValue& value, std::string_view first,
+                                std::string_view second) {
+  const std::string legal = '"' + std::string(first) + "\" or \"" + std::string(second) + '"';
+  const auto word = read_text(value, legal);
+  if (!word) return std::nullopt;
+  if (*word == first || *word == second) return *word == first;
+  value.refuse(legal);
+  return std::nullopt;
+}
+
+std::optional<std::chrono::seconds> read_seconds(const ConfigurationValue& value,
+                                                 std::int64_t least) {
+  const auto seconds = read_whole_number(value, least, kMostSeconds);
+  return seconds ? std::optional(std::chrono::seconds(*seconds)) : std::nullopt;
+}
+
+// How segments come to a store that cannot append (docs/s3.md), and when they are sealed.
+bool read_delivery_key(std::string_view key, const ConfigurationValue& value,
+                       HookOptions& options) {
+  if (key == "spool_dir") {
+    set(options.spool_dir, read_path(value));
+  } else if (key == "spool_bytes") {
+    if (const auto bytes = read_whole_number(value, kLeastSpoolBytes))
+      options.spool_bytes = static_cast<std::uint64_t>(*bytes);
+  } else if (key == "when_full") {
+    if (const auto blocks = read_choice(value, "block", "drop_step"))
+      options.when_full = *blocks ? WhenFull::Block : WhenFull::DropStep;
+  } else if (key == "upload_parallelism") {
+    set(options.upload_parallelism, read_whole_number(value, 1, kMostUploads));
+  } else if (key == "s3_sync") {
+    if (const auto on = read_choice(value, "on", "off"))
+      options.s3_sync = *on ? S3Sync::On : S3Sync::Off;
+  } else if (key == "close_timeout") {
+    set(options.close_timeout, read_seconds(value, 0));
+  } else if (key == "segment_bytes") {
+    if (const auto bytes = read_whole_number(value, 1))
+      options.segment_bytes = static_cast<std::uint64_t>(*bytes);
+  } else if (key == "segment_age") {
+    set(options.segment_age, read_seconds(value, 1));
+  } else {
+    return false;
+  }
+  return true;
+}
 
 bool read_hook_key(std::string_view key, const ConfigurationValue& value, HookOptions& options) {
-  const auto set = [](auto& field, auto read) {
-    if (read) field = *std::move(read);
-  };
   // In a managed job the platform says what goes to TensorBoard.
   const bool in_job = std::getenv("TRAINING_JOB_NAME") != nullptr;
   if (key == "save_all") {
@@ -38,19 +91,15 @@ bool read_hook_key(std::string_view key, const ConfigurationValue& value, HookOp
   } else if (key == "dry_run") {
     set(options.dry_run, read_bool(value));
   } else if (key == "include_workers") {
-    constexpr std::string_view kLegal = "\"one\" or \"all\"";
-    const auto which = read_text(value, kLegal);
-    if (which && *which != "one" && *which != "all")
-      value.refuse(kLegal);
-    else
-      set(options.include_workers, which);
+    if (const auto one = read_choice(value, "one", "all"))
+      options.include_workers = *one ? "one" : "all";
   } else if (key == "export_tensorboard") {
     if (const auto on = read_bool(value); !in_job) set(options.export_tensorboard, on);
   } else if (key == "tensorboard_dir") {
     if (const auto directory = read_path(value); !in_job) set(options.tensorboard_dir, directory);
   } else {
     // An old sample has include_collections; the entries of CollectionConfigurations say it.
-    return key == "include_collections";
+    return key == "include_collections" || read_delivery_key(key, value, options);
   }
   return true;
 }

@@ -1,18 +1,22 @@
-// How a hook begins and ends. What it does at each step is in hook_steps.cc.
+// How a hook begins and ends. What it does at each step is in hook_steps.cc, how it comes by its
+// store and what it does where that cannot append in hook_delivery.cc.
 
 #include "hook_state.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 #include <tuple>
 
+#include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/format/events_writer.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
-#include "cupel/store/open_store.h"
 #include "cupel/writer/environment.h"
 #include "cupel/writer/resume_point.h"
+#include "option_limits.h"
 
 namespace cupel {
 namespace {
@@ -21,6 +25,7 @@ constexpr std::size_t kChunkBytes = 16U << 20U;
 constexpr std::uint64_t kLeastBufferBytes = 1U << 20U;
 constexpr auto kForEver = std::chrono::hours(24 * 365);  // longer waits overflow clocks
 constexpr std::size_t kMostProblems = 100;
+constexpr std::ptrdiff_t kMostNotesOfAKind = 100;
 constexpr const char* kChief = "worker_0";
 
 void check_options(const HookOptions& options) {
@@ -35,7 +40,12 @@ void check_options(const HookOptions& options) {
   demand(options.buffer_bytes >= kLeastBufferBytes,
          "buffer_bytes is at least 1 MiB: " + std::to_string(options.buffer_bytes));
   demand(options.segment_bytes >= 1, "segment_bytes is at least 1");
-  demand(options.segment_age.count() >= 1, "segment_age is at least 1 ms");
+  demand(!options.segment_age || options.segment_age->count() >= 1, "segment_age is at least 1 ms");
+  demand(options.spool_bytes >= std::uint64_t{kLeastSpoolBytes},
+         "spool_bytes is at least 1 MiB: " + std::to_string(options.spool_bytes));
+  demand(options.upload_parallelism >= 1 && options.upload_parallelism <= kMostUploads,
+         "upload_parallelism is 1 to 64: " + std::to_string(options.upload_parallelism));
+  demand(options.close_timeout.count() >= 0, "close_timeout is not negative");
   demand(options.commit_timeout.count() >= 0, "commit_timeout is not negative");
   if (const auto budget = options.overhead_budget)
     demand(*budget > 0 && *budget < 1,
@@ -52,7 +62,9 @@ HookOptions settled(HookOptions options) {
   options.num_workers = identity.count;
   check_options(options);
   options.commit_timeout = std::min<std::chrono::milliseconds>(options.commit_timeout, kForEver);
-  options.segment_age = std::min<std::chrono::milliseconds>(options.segment_age, kForEver);
+  options.close_timeout = std::min<std::chrono::milliseconds>(options.close_timeout, kForEver);
+  if (options.segment_age)
+    options.segment_age = std::min<std::chrono::milliseconds>(*options.segment_age, kForEver);
   return options;
 }
 
@@ -93,17 +105,23 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
 }
 
 void Hook::State::open() {
-  std::string directory;
-  if (store == nullptr) {
-    if (options.out_dir.empty()) throw UsageError("out_dir is not set");
-    store = open_store(expand_out_dir(options.out_dir));
-    if (dynamic_cast<LocalStore*>(store.get()) != nullptr) directory = store->location();
-  }
+  const bool is_ours = store == nullptr;
+  if (is_ours) open_store_of_run();
+  const auto* const local = dynamic_cast<const LocalStore*>(store.get());
+  const std::string directory = is_ours && local != nullptr ? local->location() : "";
+  const std::shared_ptr<Store> remote = store->can_append() ? nullptr : store;
   stop_file_before = store->stat(kStopFile);
+  if (writes) {
+    if (remote) {
+      open_spool();
+      store = spool;
+    }
+    files.emplace(*store, directory, options);
+    if (stop_file_before && !store->stat(kStopFile)) stop_file_before.reset();
+  }
+  if (remote) stop_mirror.emplace(remote, stop_file_before);
   if (!writes) return;
 
-  files.emplace(*store, directory, options);
-  if (!store->stat(kStopFile)) stop_file_before.reset();
   if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
   if ((checkpoints = CheckpointMetadata::from_environment())) {
     const StepCounters& restored = checkpoints->restored().counters;
@@ -118,33 +136,44 @@ void Hook::State::open() {
                      SavingLevel{.in_background = options.commit == Commit::Background});
     level = governor->level();
   }
+  if (spool) spool->begin();
 }
 
 void Hook::State::prepare() {
   plan.emplace(collections, options);
   groups.follow(*plan);
   if (!writes) return;
-  write_collections();
-  SegmentPolicy policy{
-      files->run(),    files->worker(),       files->attempt(),    files->collections_key(),
-      index_columns(), options.segment_bytes, options.segment_age, options.sync};
-  writer.emplace(*store, std::move(policy), *pool, committed_step);
+  const std::uint32_t collections_crc32c = write_collections();
+  writer.emplace(*store, segment_policy(collections_crc32c), *pool, committed_step);
   recorder.emplace(*writer, *pool);
 }
 
 void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
   if (tensor != nullptr && tensor->complained.exchange(true)) return;
   if (options.on_error == OnError::Throw) throw UsageError(what);
+  tell(what);
+}
+
+void Hook::State::tell(std::string what) {
   log(LogLevel::Warning, what);
   const std::lock_guard lock(mutex_);
-  if (problems_.size() < kMostProblems) problems_.push_back(what);
+  if (problems_.size() < kMostProblems) problems_.push_back(std::move(what));
 }
 
 void Hook::State::complain_later(std::string what) {
   if (options.on_error == OnError::Throw) {
-    late_complaint_ = std::move(what);
+    late_complaints_.push_back(std::move(what));
   } else {
     complain(nullptr, what);
+  }
+}
+
+// There is no next step that could throw them.
+void Hook::State::tell_late_complaints() noexcept {
+  try {
+    for (const std::string& what : late_complaints_) tell(what);
+  } catch (const std::exception&) {
+    log(LogLevel::Warning, "no memory for all that the report of the hook has to tell");
   }
 }
 
@@ -170,18 +199,26 @@ void Hook::State::warn_before_first_step(std::string_view name) {
 }
 
 void Hook::State::note(std::string text) {
+  // With the kind it begins. None keeps others from being told.
+  const std::string_view kind = std::string_view(text).substr(0, text.find(','));
   const std::lock_guard lock(mutex_);
-  if (report.notes.size() == kMostProblems) return;
+  if (std::ranges::count_if(report.notes, [&](const std::string& other) {
+        return other.starts_with(kind);
+      }) >= kMostNotesOfAKind)
+    return;
   report.notes.push_back(text);
   notes_.push_back(std::move(text));
 }
 
-void Hook::State::write_collections() {
+/// Returns the checksum of what it wrote.
+std::uint32_t Hook::State::write_collections() {
   Collections now;
   if (!groups.take_changes(now)) now = collections;
-  store->put(files->collections_key(),
-             files->collections_file(now, closed ? counters : StepCounters{}),
+  const std::vector<std::byte> file =
+      files->collections_file(now, closed ? counters : StepCounters{});
+  store->put(files->collections_key(), file,
              options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
+  return crc32c(file);
 }
 
 void Hook::State::list_saved_tensors() {
@@ -197,15 +234,31 @@ void Hook::State::finish() {
   if (!early_scalars_.empty() && !step_mode) next_step();
   if (!plan) prepare();
   end_step();
+  if (writer) writer->wait_until_idle();
   check_writer();
   if (metrics) metrics->flush();
   if (!writes) return;
-  list_saved_tensors();
-  write_collections();
+  // All at once: a second step without values would have the number of the first.
+  if (spool) count_lost();
+  say_the_rest();
   writer->hand_over(SealNow{});
   writer->wait_until_idle();
   check_writer();
-  files->write_end();
+  // Where uploads may make room, now they have what they need for it.
+  list_saved_tensors();
+  write_if_spool_has_room([this] { write_collections(); },
+                          "the collections that close() writes, which count all steps");
+  write_if_spool_has_room([this] { files->write_end(); }, "the end of the run");
+}
+
+// A full spool costs what it has no room for, and not the run.
+void Hook::State::write_if_spool_has_room(const std::function<void()>& write, const char* what) {
+  try {
+    write();
+  } catch (const StoreFull&) {
+    if (!spool) throw;
+    tell(std::string("the spool is full: there is no room for ") + what);
+  }
 }
 
 // Saving has ended before training did. What was committed is in the run; that more is missing is
@@ -234,6 +287,8 @@ void Hook::State::leave_last_note() noexcept {
 void Hook::State::close() {
   const Busy until_all_is_taken_apart(*this);
   if (closed.exchange(true)) return;
+  const auto until = Clock::now() + options.close_timeout;
+  if (spool) spool->stop_waiting_at(until);
   std::exception_ptr error;
   {
     const Call counted(*this);
@@ -246,8 +301,10 @@ void Hook::State::close() {
       error = std::current_exception();
       disable("something was thrown that is no std::exception");
     }
+    tell_late_complaints();
     groups.nothing_is_due();
     if (disabled) leave_last_note();
+    deliver(until);
   }
   fill_report();
   recorder.reset();
@@ -267,6 +324,7 @@ bool Hook::State::close_at_exit() noexcept {
     if (!told_of_exit.exchange(true)) {
       log(LogLevel::Error, "the process exits inside a call of the hook: the run is left as it is");
       if (writer) writer->halt();
+      if (spool) spool->halt();
     }
     return false;
   }
@@ -293,6 +351,8 @@ HookReport Hook::State::told() const noexcept {
     numbers.steps_left_out = report.steps_left_out;
     numbers.overhead = report.overhead;
     numbers.waiting = report.waiting;
+    numbers.steps_not_uploaded = report.steps_not_uploaded;
+    numbers.bytes_not_uploaded = report.bytes_not_uploaded;
     numbers.disabled = report.disabled;
     return numbers;
   }

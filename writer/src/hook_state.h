@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,11 +22,13 @@
 #include "cupel/writer/hook.h"
 #include "cupel/writer/metric_log.h"
 #include "cupel/writer/overhead_governor.h"
+#include "cupel/writer/spooled_store.h"
 #include "cupel/writer/step_counters.h"
 #include "process.h"
 #include "run_files.h"
 #include "save_plan.h"
 #include "step_recorder.h"
+#include "stop_mirror.h"
 #include "tensor_groups.h"
 
 namespace cupel {
@@ -66,6 +69,7 @@ struct Hook::State {
 
   // A mistake that costs one call, not the run; told once per tensor.
   void complain(NamedTensor* tensor, const std::string& what);
+  void tell(std::string what);  // in the log and in the report
   void disable(const char* what) noexcept;
   void warn_before_first_step(std::string_view name);
   // Tells readers of the run, with the next step that is committed.
@@ -112,6 +116,8 @@ struct Hook::State {
   bool decides = false;  // whether anything is due in this process
   bool writes = false;   // and goes into a run
   std::shared_ptr<Store> store;
+  std::shared_ptr<SpooledStore> spool;  // the same, where what is written must be uploaded
+  std::optional<StopMirror> stop_mirror;
   std::optional<RunFiles> files;
   std::optional<ChunkPool> pool;
   std::optional<BackgroundWriter> writer;
@@ -142,31 +148,44 @@ struct Hook::State {
 
  private:
   void open();
+  void open_store_of_run();
+  void open_spool();
   void prepare();
+  std::chrono::milliseconds segment_age() const;
+  SegmentPolicy segment_policy(std::uint32_t collections_crc32c) const;
   ReductionSet index_columns() const;
   void begin_step();
   void end_step();
-  void end_without_records();
+  void say_the_rest();
   void await_commit(Step& step);
   void await_room();
   WhenFull when_full() const;
   std::size_t most_records() const;
+  bool has_few_records() const;
   bool has_room() const;
   void govern(Clock::time_point begin);
   void count_dropped(std::int64_t step);
+  void count_lost();
+  static constexpr const char* kSpoolWasFull = "the spool was full";
+  void note_dropped(const LostSteps& steps, const char* why);
+  void note_uploads();
   // Complains when the next step has begun, so that a complaint that is thrown costs nothing.
   void complain_later(std::string what);
+  void tell_late_complaints() noexcept;
   SaveDecision decide(const Membership& members) const;
   void save(NamedTensor& named, const TensorView& view, const SaveDecision& what);
   void log_metric(const NamedTensor& named, const TensorView& view);
   void add_own_tensors();
   void check_writer();
   void poll_stop();
-  void write_collections();
+  std::uint32_t write_collections();
   // Names every saved tensor in the collections that contain it, for readers that know no patterns.
   void list_saved_tensors();
   void finish();
+  void write_if_spool_has_room(const std::function<void()>& write, const char* what);
   void leave_last_note() noexcept;
+  void deliver(Clock::time_point until) noexcept;
+  void tell_not_uploaded(const NotUploaded& left);
   void fill_report() noexcept;
   void fill_texts();
   double share_of_time(std::int64_t ns) const;
@@ -175,18 +194,21 @@ struct Hook::State {
   bool warned_before_first_step_ = false;
   std::mutex mutex_;  // what follows; training threads may save at once
   std::vector<std::string> problems_;
-  std::string late_complaint_;
+  std::vector<std::string> late_complaints_;
   std::vector<std::string> notes_;                                  // that are not in the run yet
   std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
   std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
 
-  struct DroppedSteps {
-    std::int64_t first = -1, last = -1, count = 0;
-  };
-  DroppedSteps dropped_;       // since the last note about it
-  std::uint64_t commits_ = 0;  // handed over
-  bool behind_ = false;        // a commit took too long, and the writer has not caught up
+  LostSteps dropped_;  // since the last note about it: there was no room for their values
+  bool dropped_by_spool_ = false;                          // the first of them
+  LostSteps lost_;                                         // the same when they were written
+  std::optional<Clock::time_point> uploads_behind_since_;  // as the last note said
+  bool spool_had_room_ = true;                             // when the step began
+  std::uint64_t commits_ = 0;                              // handed over
+  bool behind_ = false;  // a commit took too long, and the writer has not caught up
   std::int64_t waited_ns_ = 0;
+
+  bool owns_store_ = false;
 
   const std::uint64_t made_at_depth_ = fork_depth();
   const Clock::time_point created_ = Clock::now();

@@ -1,39 +1,32 @@
 // What a hook does at each step. How it begins and ends is in hook_state.cc.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cupel/core/error.h"
 #include "cupel/format/layout.h"
 #include "hook_state.h"
+#include "note_text.h"
 #include "value_bytes.h"
 
 namespace cupel {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr auto kOverheadPeriod = std::chrono::seconds(1);
 constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
 constexpr std::uint64_t kStepsUnderWay = 2;  // that a writer may have before it, and not be behind
 constexpr SaveDecision kRawOnly{.raw = true};
 
-// A note's JSON text, put together by hand: destroying an object of the JSON library's allocates,
-// and where there is no memory that would end the process. The values are numbers and texts.
-std::string note_text(std::initializer_list<std::pair<const char*, Json>> fields) {
-  std::string text = "{";
-  for (const auto& [key, value] : fields) {
-    if (text.size() > 1) text += ',';
-    text += Json(key).dump() + ':' + value.dump();
-  }
-  return text + '}';
-}
-
 // What is saved instead of a raw value that there is no time for.
 ReductionSet instead_of_raw() {
   return ReductionConfig{
       .reductions = {"min", "max", "mean", "std"}, .abs_reductions = {"mean"}, .norms = {"l2"}}
       .set();
+}
+
+std::string joined(const std::vector<std::string>& complaints) {
+  std::string all;
+  for (const std::string& complaint : complaints) all += (all.empty() ? "" : "; ") + complaint;
+  return all;
 }
 
 }  // namespace
@@ -62,6 +55,10 @@ void Hook::State::next_step() {
   }
   end_step();
   check_writer();
+  if (spool) {
+    count_lost();
+    note_uploads();
+  }
   if (checkpoints) checkpoints->look(counters, committed_step);
   if (metrics) metrics->flush();
   if (begin - stop_polled_ >= kStopPollPeriod) {
@@ -72,7 +69,7 @@ void Hook::State::next_step() {
   ++steps_begun;
   govern(begin);
   begin_step();
-  if (!late_complaint_.empty()) complain(nullptr, std::exchange(late_complaint_, {}));
+  if (!late_complaints_.empty()) complain(nullptr, joined(std::exchange(late_complaints_, {})));
 }
 
 void Hook::State::govern(Clock::time_point begin) {
@@ -101,6 +98,7 @@ void Hook::State::begin_step() {
   step_mode = mode;
   module_values_.clear();
   if (recorder) {
+    spool_had_room_ = !spool || spool->has_room();
     recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, when_full(),
                     when_full() == WhenFull::Block || has_room());
   }
@@ -110,10 +108,7 @@ void Hook::State::begin_step() {
 }
 
 void Hook::State::end_step() {
-  if (!recorder || !recorder->has_records()) {
-    if (closed && recorder) end_without_records();
-    return;
-  }
+  if (!recorder || !recorder->has_records()) return;
   const std::int64_t step = recorder->step();
   if (!recorder->dropped()) add_own_tensors();
   const bool is_lost = recorder->dropped();
@@ -122,24 +117,26 @@ void Hook::State::end_step() {
   if (!is_lost && groups.take_changes(changed)) file = files->collections_file(changed, {});
   const auto ended = recorder->end(std::move(file));
   ++commits_;
-  if (is_lost) {
-    count_dropped(step);
-    if (closed) end_without_records();
-  } else if (closed) {
-    writer->wait_until_idle();
-  } else if (!level.in_background && options.commit == Commit::Step) {
+  if (is_lost) return count_dropped(step);
+  if (closed) return;  // finish() waits
+  if (!level.in_background && options.commit == Commit::Step) {
     await_commit(*ended);
   } else {
     await_room();
   }
 }
 
-// What the hook still has to say may ride in a step of its own at the end.
-void Hook::State::end_without_records() {
+// What the hook still has to say rides in a step of its own. The writer is idle, so that there is
+// room in the buffers.
+void Hook::State::say_the_rest() {
   if (steps_begun == 0 || (notes_.empty() && dropped_.count == 0)) return;
-  writer->wait_until_idle();  // then there is room in the buffers
-  recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, WhenFull::Block,
-                  true);
+  // Behind the last step, if that is in the run.
+  const bool is_step_free = committed_step < counters.global;
+  const std::int64_t behind = counters.global + 1;
+  const std::int64_t now = microseconds_now();
+  recorder->begin(is_step_free ? StepHeader{counters.global, mode, counters[mode], now}
+                               : StepHeader{behind, Mode::Global, behind, now},
+                  WhenFull::Block, true);
   add_own_tensors();
   if (recorder->end(std::nullopt)) writer->wait_until_idle();
 }
@@ -174,10 +171,12 @@ std::size_t Hook::State::most_records() const {
   return std::max<std::size_t>(options.buffer_bytes / 4 / sizeof(Record), 1);
 }
 
-bool Hook::State::has_room() const { return writer->records_waiting() <= most_records(); }
+bool Hook::State::has_few_records() const { return writer->records_waiting() <= most_records(); }
+
+bool Hook::State::has_room() const { return has_few_records() && spool_had_room_; }
 
 void Hook::State::await_room() {
-  if (when_full() == WhenFull::DropStep || has_room()) return;
+  if (when_full() == WhenFull::DropStep || has_few_records()) return;
   const auto begin = Clock::now();
   writer->wait_for_records_below(most_records());
   waited_ns_ += (Clock::now() - begin).count();
@@ -187,10 +186,20 @@ void Hook::State::count_dropped(std::int64_t step) {
   ++report.steps_dropped;
   if (dropped_.count++ == 0) {
     dropped_.first = step;
-    complain_later("the buffers are full: step " + std::to_string(step) +
+    dropped_by_spool_ = !spool_had_room_;
+    complain_later(std::string(dropped_by_spool_ ? "the spool is full" : "the buffers are full") +
+                   ": step " + std::to_string(step) +
                    " is left out, and those behind it until there is room");
   }
   dropped_.last = step;
+}
+
+void Hook::State::note_dropped(const LostSteps& steps, const char* why) {
+  note(note_text({{"kind", "dropped_steps"},
+                  {"first", steps.first},
+                  {"last", steps.last},
+                  {"count", steps.count},
+                  {"why", why}}));
 }
 
 // What the hook says about itself rides in a step that exists anyway.
@@ -202,12 +211,8 @@ void Hook::State::add_own_tensors() {
     recorder->save(*groups.find_or_add(kOverheadTensor), TensorView(&share, {}), kRawOnly);
   }
   if (dropped_.count > 0) {
-    note(note_text({{"kind", "dropped_steps"},
-                    {"first", dropped_.first},
-                    {"last", dropped_.last},
-                    {"count", dropped_.count},
-                    {"why", "the buffers were full"}}));
-    dropped_ = {};
+    note_dropped(std::exchange(dropped_, {}),
+                 dropped_by_spool_ ? kSpoolWasFull : "the buffers were full");
   }
   std::vector<std::string> texts;
   {
@@ -221,12 +226,17 @@ void Hook::State::add_own_tensors() {
     return;
   recorder->save(*groups.find_or_add(kNoteTensor), view, kRawOnly);
   if (recorder->dropped()) return;  // said again with the next step
+  recorder->carry({texts.begin(), texts.end()});
   const std::lock_guard lock(mutex_);
   notes_.erase(notes_.begin(), notes_.begin() + static_cast<std::ptrdiff_t>(texts.size()));
 }
 
 void Hook::State::poll_stop() {
   if (store == nullptr || stop_seen) return;
+  if (stop_mirror) {
+    stop_seen.store(stop_mirror->is_requested(), std::memory_order_relaxed);
+    return;
+  }
   try {
     const auto file = store->stat(kStopFile);
     if (file && !(stop_file_before && stop_file_before->identity == file->identity))

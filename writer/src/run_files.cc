@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <random>
@@ -97,7 +98,23 @@ void RunFiles::settle_existing_run(Existing existing) {
     run_ = file.run;
     if (*worker == worker_) attempt_ = file.attempt + 1;
   }
+  if (attempt_ == 0) attempt_ = first_unused_attempt();
   if (run_.empty()) run_ = random_run_name();
+}
+
+/// Where the power failed, segments may be there without the collections file that knows them.
+std::int32_t RunFiles::first_unused_attempt() const {
+  std::int32_t attempt = 0;
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    for (const ObjectInfo& object : store_.list(prefix)) {
+      const auto segment =
+          SegmentName::parse_index_key(std::string(kIndexPrefix).append(object.key, prefix.size()));
+      // Behind the last that can be, nothing comes.
+      if (segment && segment->worker == worker_ && segment->attempt < INT32_MAX - 1)
+        attempt = std::max(attempt, segment->attempt + 1);
+    }
+  }
+  return attempt;
 }
 
 // The index goes first: without it nothing else of the run exists for a reader.

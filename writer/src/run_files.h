@@ -43,6 +43,7 @@ class RunFiles {
 
  private:
   void settle_existing_run(Existing existing);
+  std::int32_t first_unused_attempt() const;
   void remove_run();
   void remove_own();
 

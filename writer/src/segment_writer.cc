@@ -17,6 +17,7 @@ constexpr std::array<std::byte, 64U << 10U> kZeros{};
 
 SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
   if (!open_) {
+    finish_cut_off();
     const SegmentIdentity identity{policy_.run, policy_.worker, policy_.attempt, next_segment_};
     open_.emplace(SegmentName{policy_.attempt, step, policy_.worker}, identity, policy_.columns);
     ++next_segment_;
@@ -126,6 +127,30 @@ void SegmentWriter::abandon_step() {
   --next_segment_;
 }
 
+void SegmentWriter::give_up_gathered() {
+  forget_gathered();
+  inside_step_ = false;
+  newest_step_ = last_step_;
+  if (!open_) return;
+  const SegmentName name = open_->name;
+  const bool is_empty = open_->steps == 0;
+  open_.reset();
+  if (!is_empty) {
+    cut_off_ = {name, Clock::now() + policy_.segment_age};
+    return;
+  }
+  store_.remove(name.index_key());
+  store_.remove(name.events_key());
+  --next_segment_;
+}
+
+void SegmentWriter::finish_cut_off() {
+  if (!cut_off_) return;
+  cut_off_->try_at = Clock::now() + policy_.segment_age;  // if there is no room yet
+  policy_.finish_segment(cut_off_->name);
+  cut_off_.reset();
+}
+
 void SegmentWriter::forget_gathered() {
   gathered_events_.clear();
   gathered_headers_.clear();
@@ -188,6 +213,7 @@ void SegmentWriter::gather_index(const StepHeader& step, std::span<const IndexRo
 }
 
 void SegmentWriter::seal() {
+  finish_cut_off();
   if (!open_ || open_->index_size == 0) return;
   const bool durable = policy_.sync != Sync::Off;
   if (open_->events_size > 0) {
@@ -196,7 +222,7 @@ void SegmentWriter::seal() {
     if (durable) store_.sync(open_->name.events_key());
   }
   if (durable) store_.sync(policy_.collections_key);
-  const std::vector<std::byte> sealed = open_->index.seal();
+  const std::vector<std::byte> sealed = open_->index.seal(policy_.collections_crc32c);
   open_->sealed_size = sealed.size();
   store_.put(open_->name.index_key(), sealed, durable ? Durability::Durable : Durability::Cached);
   if (durable) store_.sync(open_->name.index_key());  // with the folders it lies in
@@ -208,12 +234,15 @@ bool SegmentWriter::is_between_steps() const noexcept {
 }
 
 bool SegmentWriter::due_for_sealing(Clock::time_point now) const {
+  if (cut_off_) return now >= cut_off_->try_at;
   if (!is_between_steps()) return false;
   return open_->index_size + open_->events_size + gathered_bytes_ >= policy_.segment_bytes ||
-         now - open_->since >= policy_.segment_age;
+         now - open_->since >= policy_.segment_age ||
+         (policy_.is_short_of_room && policy_.is_short_of_room());
 }
 
 std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() const {
+  if (cut_off_) return cut_off_->try_at;
   if (!is_between_steps()) return std::nullopt;
   return open_->since + policy_.segment_age;
 }

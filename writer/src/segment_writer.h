@@ -24,18 +24,23 @@ struct SegmentPolicy {
   std::string run;
   std::string worker;
   std::int32_t attempt = 0;
-  std::string collections_key;  // of the file without which segments cannot be read
+  std::string collections_key;           // of the file without which segments cannot be read
+  std::uint32_t collections_crc32c = 0;  // as it was written last
   ReductionSet columns;
   std::uint64_t segment_bytes = 0;
   std::chrono::milliseconds segment_age{};
   Sync sync = Sync::Seal;
+  // Whether a segment is to be sealed soon, however small it is. Null: never.
+  std::function<bool()> is_short_of_room = {};
+  // Seals, from its files, a segment that want of room has cut off. Null: want of room ends saving.
+  std::function<void(const SegmentName&)> finish_segment = {};
 };
 
 // Writes the segments of one worker one after another: values, then the index entry that makes
 // their step exist, then, between steps, the seal. What is written gathers in memory until flush():
 // where the store is slow, several steps go there at once. A new segment begins with the first
 // value or step behind a seal. One thread. StoreError from any call leaves the committed steps as
-// they are; nothing may be called after it.
+// they are; nothing may be called after it, but give_up_gathered() after StoreFull.
 class SegmentWriter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -59,6 +64,10 @@ class SegmentWriter {
   // segment that was begun for them is removed, since it would be named after a step that it lacks.
   void abandon_step();
 
+  // The store has no room: gives up all that has gathered, and the values of the step that is under
+  // way. The open segment ends with its last committed step.
+  void give_up_gathered();
+
   // Adds a step that holds nothing but one text, of at most 48 bytes. May be called after an error;
   // refuses, by StoreError, where that left anything behind the last committed step: a reader takes
   // it for a step to come only as long as nothing follows.
@@ -67,16 +76,22 @@ class SegmentWriter {
   // Writes what has gathered: values, then index entries.
   void flush();
   std::size_t gathered_bytes() const noexcept { return gathered_bytes_; }
+  // Whether there are steps that flush() has not brought into the index file, also one that failed.
+  bool has_gathered_steps() const noexcept { return open_ && open_->gathered_steps > 0; }
 
   const SegmentPolicy& policy() const noexcept { return policy_; }
+
+  // The collections file was written anew, for the step that is committed next.
+  void collections_changed(std::uint32_t crc32c) noexcept { policy_.collections_crc32c = crc32c; }
 
   // Seals the open segment, if any, and makes it durable with all that its readers need. Between
   // steps, and behind a flush().
   void seal();
 
-  // Whether the open segment, with what has gathered, is large or old enough.
+  // Whether the open segment, with what has gathered, is large or old enough; or whether it is time
+  // to try again with one that was cut off.
   bool due_for_sealing(Clock::time_point now) const;
-  // When the open segment will be too old; nothing without one.
+  // When that will be so without further steps; nothing where there is no segment.
   std::optional<Clock::time_point> sealing_time() const;
 
  private:
@@ -97,6 +112,7 @@ class SegmentWriter {
   };
   Open& open(std::int64_t step);
   void go_on_after_error();
+  void finish_cut_off();
   void gather_index(const StepHeader& step, std::span<const IndexRow> rows);
   void gather_events(std::vector<std::byte> bytes);
   void forget_gathered();
@@ -107,6 +123,11 @@ class SegmentWriter {
   SegmentPolicy policy_;
   std::int64_t next_segment_ = 0;
   std::optional<Open> open_;
+  struct CutOff {
+    SegmentName name;
+    Clock::time_point try_at;
+  };
+  std::optional<CutOff> cut_off_;  // is to be sealed before another begins
   std::int64_t last_step_ = -1;    // in an index file
   std::int64_t newest_step_ = -1;  // encoded
   bool inside_step_ = false;  // values of a step that is not committed yet are in the open segment

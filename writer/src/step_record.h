@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "cupel/core/dtype.h"
 #include "cupel/core/reduction.h"
@@ -53,7 +55,8 @@ struct Step {
   StepHeader header;
   std::deque<Record> records;
   Measuring measuring;
-  bool dropped = false;  // is not to be committed
+  bool dropped = false;          // is not to be committed
+  std::list<std::string> notes;  // that ride in it
 };
 
 }  // namespace cupel

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "background_writer.h"
@@ -28,6 +31,9 @@ class StepRecorder {
 
   // Saves a tensor; the view is a valid one.
   void save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
+
+  // Says what readers are told by a value that was saved.
+  void carry(std::list<std::string> notes) noexcept { step_->notes = std::move(notes); }
 
   // Whether a value of so many bytes would be saved without waiting; between saves.
   bool has_room_for(std::uint64_t bytes);

@@ -27,12 +27,16 @@ struct HookReport {
   std::int64_t last_committed_step = -1;
   std::int64_t tensors_saved = 0;  ///< Rows of the index.
   std::uint64_t value_bytes = 0;   ///< Raw values, inline ones included.
-  std::int64_t steps_dropped =
-      0;  ///< Steps lost because the buffers were full (WhenFull::DropStep).
+  /// Steps lost because the buffers or the spool were full: WhenFull::DropStep, or a full disk.
+  std::int64_t steps_dropped = 0;
   std::int64_t steps_left_out = 0;  ///< Due steps that the overhead budget had no time for.
   /// The share of the time since construction that calls of the hook took on training threads,
   double overhead = 0;
-  double waiting = 0;                    ///< and the part of it in which they waited for the store.
+  double waiting = 0;  ///< and the part of it in which they waited for the store.
+  /// What was committed and waits in the spool, since the store did not take it until
+  /// close_timeout. The problems say where it is.
+  std::int64_t steps_not_uploaded = 0;
+  std::uint64_t bytes_not_uploaded = 0;
   std::vector<std::string> never_saved;  ///< Names that no saved collection wanted, sorted.
   std::vector<std::string> problems;     ///< What went wrong, in order; empty when nothing did.
   /// What the hook told readers of the run about data that is missing: JSON texts, as in
@@ -102,7 +106,8 @@ class CollectionNames {
 class Hook {
  public:
   /// Throws UsageError for illegal options, an out_dir that must not be reused, or a second writer
-  /// of the same worker; StoreError when the directory cannot be written.
+  /// of the same worker; StoreError when the directory cannot be written, or the store far away
+  /// cannot be asked what it holds.
   explicit Hook(HookOptions options);
   /// The same into a store of the caller's; out_dir is not looked at.
   Hook(HookOptions options, std::shared_ptr<Store> store);
@@ -161,10 +166,11 @@ class Hook {
   std::int64_t committed_step() const noexcept;
 
   /// Whether somebody (a rule's stop action) asked the training to stop. Looked up at step
-  /// boundaries.
+  /// boundaries; where the store cannot append, every two seconds in the background.
   bool stop_requested() const noexcept;
 
-  /// Flushes, seals, writes the end marker, and tells what was done. A second call tells the same.
+  /// Flushes, seals, writes the end marker, and tells what was done. Where the store cannot append,
+  /// it waits for uploads, at most close_timeout. A second call tells the same.
   HookReport close();
 
  private:

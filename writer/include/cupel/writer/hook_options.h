@@ -41,15 +41,26 @@ enum class WhenFull {
   DropStep,  ///< Leaves out the whole step, counts it, and says so in a note of the run.
 };
 
+/// Who brings a run to a store that cannot append, as S3.
+enum class S3Sync {
+  On,  ///< The hook, in the background.
+  /// Somebody else: the spool is an ordinary run directory that nothing is removed from, and the
+  /// store is not asked for anything. Each worker has its own, so that nobody writes the end of a
+  /// run of several.
+  Off,
+};
+
 enum class OnError {
   Disable,  ///< Log once, stop saving, tell in the report; training goes on.
-  Throw,    ///< Let it out of the call that meets it; the store's errors, out of the next step's.
+  /// Let it out of the call that meets it; the store's errors, out of the next step's. Steps that
+  /// only close() finds to be lost are in its report.
+  Throw,
 };
 
 /// How a Hook saves. Every field has a default but out_dir.
 struct HookOptions {
-  /// A directory; "~/" is the home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or
-  /// the process id.
+  /// A directory, or "s3://bucket/prefix" in a program that is linked with cupel::s3. "~/" is the
+  /// home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or the process id.
   std::string out_dir = {};
   Existing existing = Existing::Refuse;
 
@@ -98,8 +109,27 @@ struct HookOptions {
 
   /// A segment is sealed at the first step that makes it this large,
   std::uint64_t segment_bytes = 64ULL << 20U;
-  /// or this old.
-  std::chrono::milliseconds segment_age = std::chrono::seconds(60);
+  /// or this old. Unset: 60 s, and 10 s where a segment can be read only when it is sealed, as on
+  /// S3.
+  std::optional<std::chrono::milliseconds> segment_age = std::nullopt;
+
+  /// What follows matters where the store cannot append, as S3. What is saved is written to a spool
+  /// on a local disk, and committed when it is there; sealed segments are uploaded from it in the
+  /// background (docs/s3.md).
+  ///
+  /// Where spools are. Empty: CUPEL_SPOOL_DIR, else cupel/spool in XDG_STATE_HOME, else
+  /// ~/.local/state/cupel/spool. Each run and worker has a directory of its own below it.
+  std::string spool_dir = {};
+  /// What the spool may hold, at least 1 MiB; the last GiB of the disk is left free in any case.
+  /// What happens when it is full, when_full says: Block waits for uploads to make room.
+  std::uint64_t spool_bytes = 16ULL << 30U;
+  /// Requests that are under way at once, 1 to 64. Each holds an object in memory, all together 256
+  /// MiB at most or a single object.
+  std::int64_t upload_parallelism = 4;
+  /// The longest that close() waits for uploads; what is left then stays in the spool, and the
+  /// report tells.
+  std::chrono::milliseconds close_timeout = std::chrono::minutes(10);
+  S3Sync s3_sync = S3Sync::On;
 
   /// Kept for configurations that name them; this version does not export, and warns once.
   bool export_tensorboard = false;

@@ -1,0 +1,16 @@
+#include "note_text.h"
+
+namespace cupel {
+
+std::string note_text(
+    std::initializer_list<std::pair<const char*, nlohmann::ordered_json>> fields) {
+  using Json = nlohmann::ordered_json;
+  std::string text = "{";
+  for (const auto& [key, value] : fields) {
+    if (text.size() > 1) text += ',';
+    text += Json(key).dump() + ':' + value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  return text + '}';
+}
+
+}  // namespace cupel

@@ -1,0 +1,303 @@
+// A few threads do what UploadQueue says. While requests fail, all of them wait and one tries
+// again, since what fails is nearly always the store as a whole.
+
+#include "cupel/writer/uploader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "loose_threads.h"
+#include "upload_queue.h"
+
+namespace cupel {
+namespace {
+
+using Clock = Uploader::Clock;
+using Job = UploadQueue::Job;
+using Kind = UploadQueue::Kind;
+
+constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
+constexpr int kMostDoublings = 20;
+
+struct Failure {
+  std::string what;
+  bool is_refusal = false;
+};
+
+}  // namespace
+
+struct Uploader::State {
+  State(std::shared_ptr<Store> run_store, std::shared_ptr<Store> remote_store,
+        std::string worker_name, UploadOptions upload_options)
+      : run(std::move(run_store)),
+        remote(std::move(remote_store)),
+        worker(std::move(worker_name)),
+        options(std::move(upload_options)),
+        queue(static_cast<std::size_t>(options.parallelism), options.most_bytes) {}
+
+  void work();
+  // Does a job without the mutex; whether what it is about was found in the store.
+  bool perform(const Job& job);
+  std::optional<Failure> attempt(const Job& job, bool& is_there);
+  void settle(const Job& job, bool is_there, const std::optional<Failure>& failure);
+  void note_failure(const Failure& failure);
+  void note_success();
+  bool upload_values(const UploadQueue::Segment& segment);
+  void upload(const std::string& key);
+  void remove_uploaded(const UploadQueue::Segment& segment);
+  void say_end();
+  Clock::duration pause();
+
+  const std::shared_ptr<Store> run;
+  const std::shared_ptr<Store> remote;
+  const std::string worker;
+  const UploadOptions options;
+
+  std::mutex mutex;  // what follows
+  std::condition_variable work_to_do, changed;
+  UploadQueue queue;
+  UploadProgress counted;  // as far as the queue does not know it
+  std::int64_t num_workers = 1;
+  bool stopping = false;
+  int failures = 0;  // since the last success
+  bool trying_again = false;
+  bool last_was_refusal = false;
+  Clock::time_point try_again_at;
+  Clock::time_point failing_since;
+  std::minstd_rand random{std::random_device()()};
+
+  std::atomic<bool> halted{false};
+  std::mutex removing;  // files; `stopping` is set under both mutexes
+};
+
+void Uploader::State::work() {
+  std::unique_lock lock(mutex);
+  while (!stopping && !halted) {
+    const bool may_try = failures == 0 || (!trying_again && Clock::now() >= try_again_at);
+    if (const auto job = may_try ? queue.next() : std::nullopt) {
+      const bool tries_again = failures > 0;
+      trying_again = trying_again || tries_again;
+      lock.unlock();
+      bool is_there = false;
+      const auto failure = attempt(*job, is_there);
+      lock.lock();
+      if (tries_again) trying_again = false;
+      if (stopping || halted) break;
+      settle(*job, is_there, failure);
+      work_to_do.notify_all();
+      changed.notify_all();
+    } else if (failures > 0 && Clock::now() < try_again_at) {
+      work_to_do.wait_until(lock, try_again_at);
+    } else {
+      work_to_do.wait(lock);
+    }
+  }
+}
+
+std::optional<Failure> Uploader::State::attempt(const Job& job, bool& is_there) {
+  try {
+    is_there = perform(job);
+    return std::nullopt;
+  } catch (const StoreError& error) {
+    return Failure{error.what(), !error.retryable};
+  } catch (const Error& error) {
+    return Failure{error.what(), true};
+  } catch (const std::exception& error) {
+    return Failure{error.what()};
+  } catch (...) {  // of a store of the user's
+    return Failure{"something was thrown that is no std::exception"};
+  }
+}
+
+void Uploader::State::settle(const Job& job, bool is_there, const std::optional<Failure>& failure) {
+  if (failure) {
+    queue.failed(job);
+    return note_failure(*failure);
+  }
+  queue.done(job, is_there);
+  if (job.kind == Kind::Index) {
+    ++counted.segments_uploaded;
+    counted.bytes_uploaded += job.segment.bytes();
+  }
+  note_success();
+}
+
+void Uploader::State::note_failure(const Failure& failure) {
+  if (failures == 0) failing_since = Clock::now();
+  if (failure.is_refusal && counted.refusal.empty()) {
+    counted.refusal = failure.what;
+    log(LogLevel::Warning, "the store refuses what is uploaded; it stays in " + run->location() +
+                               " and is tried again: " + failure.what);
+  } else if (counted.trouble.empty() && !failure.is_refusal) {
+    log(LogLevel::Warning, "uploading fails and is tried again; what is saved stays in " +
+                               run->location() + ": " + failure.what);
+  }
+  counted.trouble = failure.what;
+  last_was_refusal = failure.is_refusal;
+  // Jobs that were under way together fail together.
+  if (failures > 0 && Clock::now() < try_again_at) return;
+  failures = std::min(failures + 1, kMostDoublings);
+  try_again_at = Clock::now() + pause();
+}
+
+void Uploader::State::note_success() {
+  if (failures == 0) return;
+  failures = 0;
+  counted.trouble.clear();
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - failing_since);
+  log(LogLevel::Info, "uploading to " + remote->location() + " works again after " +
+                          std::to_string(seconds.count()) + " s");
+}
+
+// Chosen at random from the second half of the limit, so that not all workers ask at once.
+Clock::duration Uploader::State::pause() {
+  const auto doubled = options.first_pause * (std::int64_t{1} << (failures - 1));
+  const auto limit = last_was_refusal
+                         ? options.refused_pause
+                         : std::min<std::chrono::milliseconds>(doubled, options.longest_pause);
+  const auto most = std::chrono::microseconds(limit).count();
+  return std::chrono::microseconds(
+      std::uniform_int_distribution<std::int64_t>(most / 2, most)(random));
+}
+
+bool Uploader::State::perform(const Job& job) {
+  switch (job.kind) {
+    case Kind::Collections:
+      upload(collections_key(worker));
+      return false;
+    case Kind::Values:
+      return upload_values(job.segment);
+    case Kind::Index:
+      if (!job.is_there) upload(job.segment.name.index_key());
+      remove_uploaded(job.segment);
+      return false;
+    case Kind::End:
+      say_end();
+      return false;
+  }
+  return false;
+}
+
+void Uploader::State::upload(const std::string& key) {
+  const auto bytes = run->get(key, kAnySize);
+  if (!bytes) throw StoreError(key, false, "it is gone from " + run->location());
+  remote->put(key, *bytes);
+}
+
+bool Uploader::State::upload_values(const UploadQueue::Segment& segment) {
+  if (segment.may_be_there) {
+    const std::string key = segment.name.index_key();
+    if (const auto there = remote->get(key, kAnySize)) {
+      if (there != run->get(key, kAnySize))
+        throw StoreError(key, false, "another process has written it, as the same worker");
+      return true;
+    }
+  }
+  if (segment.values_bytes > 0) upload(segment.name.events_key());
+  return false;
+}
+
+// Values without an index are what a killed process may leave at any time.
+void Uploader::State::remove_uploaded(const UploadQueue::Segment& segment) {
+  const std::lock_guard lock(removing);
+  if (stopping || halted) return;
+  try {
+    run->remove(segment.name.index_key());
+    run->remove(segment.name.events_key());
+  } catch (const StoreError& error) {  // it is found in the store when it is uploaded again
+    log(LogLevel::Warning, error.what());
+  }
+  if (options.on_removed) options.on_removed(segment.bytes());
+}
+
+// Of workers that end at the same moment, the one whose listing comes last sees all.
+void Uploader::State::say_end() {
+  if (num_workers > 1) {
+    remote->put(ended_key(worker), {});
+    if (static_cast<std::int64_t>(remote->list(kEndedPrefix).size()) < num_workers) return;
+  }
+  remote->put(kEndMarker, {});
+}
+
+Uploader::Uploader(std::shared_ptr<Store> run, std::shared_ptr<Store> remote, std::string worker,
+                   UploadOptions options)
+    : state_(std::make_shared<State>(std::move(run), std::move(remote), std::move(worker),
+                                     std::move(options))),
+      threads_(std::make_unique<LooseThreads>()) {
+  for (std::int64_t i = 0; i < state_->options.parallelism; ++i) {
+    try {
+      threads_->start([state = state_] { state->work(); });
+    } catch (const std::system_error&) {
+      if (i == 0) throw;
+      return;  // those that the system has given have to do
+    }
+  }
+}
+
+Uploader::~Uploader() {
+  {
+    const std::scoped_lock lock(state_->removing, state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work_to_do.notify_all();
+}
+
+void Uploader::add(const SegmentName& segment, Origin origin) {
+  const auto size_of = [&](const std::string& key) -> std::uint64_t {
+    const auto info = state_->run->stat(key);
+    return info ? info->size : 0;
+  };
+  UploadQueue::Segment added{.name = segment,
+                             .values_bytes = size_of(segment.events_key()),
+                             .index_bytes = size_of(segment.index_key()),
+                             .may_be_there = origin == Origin::LeftBehind,
+                             .since = Clock::now()};
+  const std::lock_guard lock(state_->mutex);
+  state_->queue.add(std::move(added));
+  state_->work_to_do.notify_all();
+}
+
+void Uploader::collections_changed() {
+  const std::lock_guard lock(state_->mutex);
+  state_->queue.collections_changed();
+  state_->work_to_do.notify_all();
+}
+
+void Uploader::finish(Ending ending, std::int64_t num_workers) {
+  const std::lock_guard lock(state_->mutex);
+  state_->num_workers = num_workers;
+  state_->queue.finish(ending == Ending::Ended);
+  state_->work_to_do.notify_all();
+  state_->changed.notify_all();
+}
+
+bool Uploader::wait_until_finished(Clock::time_point until) {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_until(lock, until, [&] { return state_->queue.is_finished(); });
+}
+
+void Uploader::halt() noexcept { state_->halted = true; }
+
+UploadProgress Uploader::progress() const {
+  const std::lock_guard lock(state_->mutex);
+  UploadProgress progress = state_->counted;
+  progress.segments_waiting = state_->queue.segments_waiting();
+  progress.bytes_waiting = state_->queue.bytes_waiting();
+  return progress;
+}
+
+std::optional<Clock::time_point> Uploader::waiting_since() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->queue.waiting_since();
+}
+
+}  // namespace cupel
