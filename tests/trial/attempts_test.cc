@@ -50,6 +50,7 @@ TEST(Attempts, the_third_may_go_back_behind_the_second) {
 
 TEST(Attempts, what_was_torn_when_the_process_died_is_no_damage) {
   RestartedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   const auto index = run.first.encode(4, {raw("w", {1})});
   run.first.append_index(std::span(index).first(index.size() / 2));
   WorkerWriter second = run.restart();
@@ -62,6 +63,7 @@ TEST(Attempts, what_was_torn_when_the_process_died_is_no_damage) {
 
 TEST(Attempts, one_that_commits_nothing_before_the_end_makes_nothing_damage) {
   RestartedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   const auto index = run.first.encode(4, {raw("w", {1})});
   run.first.append_index(std::span(index).first(index.size() / 2));
   const Trial live = run.open();

@@ -46,7 +46,9 @@ std::string described(const Trial& trial) {
   }
   return text;
 }
-std::string described(const std::shared_ptr<const Store>& store) { return described(Trial(store)); }
+std::string described(const std::shared_ptr<const Store>& store) {
+  return described(MemoryRun::open_over(store));
+}
 
 /// A run, and where it is copied to.
 struct CopiedRun : MemoryRun {
@@ -79,6 +81,7 @@ TEST(CopyRun, a_copy_answers_as_the_run_does) {
 
 TEST(CopyRun, a_run_that_goes_on_is_copied_as_far_as_it_is_committed) {
   CopiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.two_segments();
   const auto next = run.writer.encode(4, {filled("w", 50, 4)});
   run.writer.append_index(std::span(next).first(next.size() - 1));
@@ -231,6 +234,24 @@ TEST(CopyRun, an_events_file_that_lacks_values_is_damage) {
     EXPECT_EQ(error.offset, bytes.size());
   }
   EXPECT_FALSE(run.copy->stat(run.writer.index_key()));
+}
+
+// Another program takes values without an index for remains, and removes them.
+struct TidiedStore : StoreWrapper {
+  using StoreWrapper::StoreWrapper;
+  void sync(std::string_view key) override {
+    StoreWrapper::sync(key);
+    if (key.starts_with(kEventsPrefix)) remove(key);
+  }
+};
+
+TEST(CopyRun, values_that_somebody_removes_meanwhile_are_an_error) {
+  CopiedRun run;
+  run.two_segments().writer.finish();
+  TidiedStore tidied(run.copy);
+  EXPECT_THAT([&] { copy_run(*run.store, tidied); },
+              ::testing::ThrowsMessage<StoreError>(HasSubstr("another program")));
+  EXPECT_TRUE(run.copy->list(kIndexPrefix).empty());
 }
 
 TEST(CopyRun, ends_early_when_it_is_told_to_and_leaves_what_is_whole) {

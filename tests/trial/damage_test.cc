@@ -38,7 +38,7 @@ TEST(Damage, in_an_index_file_is_told_with_its_place) {
 
 TEST(Damage, leaves_what_was_committed_before_it_readable) {
   DamagedRun run;
-  run.writer.save_steps({0, 1}).seal().save_steps({2, 3}).seal();
+  run.writer.put_after(2).save_steps({0, 1}).seal().save_steps({2, 3}).seal();
   flip_bit(*run.store, run.writer.index_key(), 900);
   const Trial trial = run.open();
   EXPECT_THROW(trial.steps(), FormatError);
@@ -80,6 +80,7 @@ TEST(Damage, of_one_worker_leaves_the_others_readable) {
 
 TEST(Damage, a_torn_last_segment_of_an_ended_run_is_damage) {
   DamagedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0, 1});
   const auto index = run.writer.encode(2, {scalar("loss", 2)});
   run.writer.append_index(std::span(index).first(100));
@@ -95,6 +96,7 @@ TEST(Damage, a_torn_last_segment_of_an_ended_run_is_damage) {
 
 TEST(Damage, an_unsealed_last_segment_of_an_ended_run_is_damage) {
   DamagedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0, 1});
   run.end();
   const Trial trial = run.open();
@@ -104,6 +106,7 @@ TEST(Damage, an_unsealed_last_segment_of_an_ended_run_is_damage) {
 
 TEST(Damage, an_unsealed_segment_with_a_successor_is_damage) {
   DamagedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0}).abandon().save_steps({1});
   const Trial trial = run.open();
   EXPECT_THROW(trial.steps(), FormatError);
@@ -170,7 +173,7 @@ TEST(Damage, an_absurd_length_is_found_out_before_memory_is_asked_for) {
 
 TEST(Damage, segments_that_overlap_are_damage) {
   DamagedRun run;
-  run.writer.save_steps({0, 1, 2}).seal();
+  run.writer.put_after(3).save_steps({0, 1, 2}).seal();
   IndexWriter index({"cafe", "worker_0", 0, 1}, {});
   IndexRow row;
   row.tensor = "loss";
@@ -183,6 +186,7 @@ TEST(Damage, segments_that_overlap_are_damage) {
 
 TEST(Damage, a_sealed_segment_with_other_rows_than_before_is_damage) {
   DamagedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0, 1, 2});
   const Trial trial = run.open();
   IndexWriter index({"cafe", "worker_0", 0, 0}, {});
@@ -196,6 +200,7 @@ TEST(Damage, a_sealed_segment_with_other_rows_than_before_is_damage) {
 
 TEST(Damage, an_index_file_that_vanishes_while_it_grows_is_told) {
   DamagedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0});
   const Trial trial = run.open();
   run.store->remove(run.writer.index_key());
@@ -220,7 +225,7 @@ TEST(Damage, no_flipped_bit_of_an_open_index_gives_wrong_steps) {
   DamagedRun run;
   run.writer.save_steps({0, 1, 2});
   const auto whole = *run.store->get(run.writer.index_key());
-  for (std::size_t at = 0; at < whole.size(); at += 7) {
+  for (std::size_t at = 0; at < whole.size(); at += stride(*run.store, 7)) {
     auto bytes = whole;
     bytes[at] ^= std::byte{16};
     run.store->put(run.writer.index_key(), bytes);

@@ -18,17 +18,15 @@ constexpr const char* kVariable = "SMDEBUG_TRAINING_END_DELAY_REFRESH";
 struct LateFile : MemoryRun {
   WorkerWriter writer = worker();
   std::shared_ptr<StoreWrapper> seen = std::make_shared<StoreWrapper>(store);
-  bool index_was_listed = false, has_come = false;
+  bool index_was_read = false, has_come = false;
   EnvironmentGuard environment;
 
   LateFile() {
     environment.unset(kVariable);
     writer.save_steps({0, 1}).finish();
-    // The collections are listed again behind the index.
-    seen->before_list = [this](std::string_view prefix) {
-      if (prefix == kIndexPrefix) index_was_listed = true;
-      if (prefix == kCollectionsPrefix && index_was_listed && !std::exchange(has_come, true))
-        writer.save_steps({2}).seal();
+    seen->before_get_range = [this](std::string_view) { index_was_read = true; };
+    seen->before_list = [this](std::string_view) {
+      if (index_was_read && !std::exchange(has_come, true)) writer.save_steps({2}).seal();
     };
   }
   Steps steps(TrialOptions options = {}) const { return Trial(seen, options).steps(); }
@@ -41,7 +39,7 @@ TEST(EndDelay, is_none_by_default_because_the_marker_is_written_last) {
 
 TEST(EndDelay, lets_the_trial_look_once_more_after_the_end_marker) {
   const LateFile run;
-  const Trial trial(run.seen, {.end_delay = milliseconds(1)});
+  const Trial trial = MemoryRun::open_over(run.seen, {.end_delay = milliseconds(1)});
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
   EXPECT_TRUE(trial.ended());
 }

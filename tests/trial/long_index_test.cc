@@ -22,8 +22,10 @@ struct LongIndex : MemoryRun {
   std::vector<std::uint64_t> ends;  // of the index file, step by step
 
   LongIndex() {
+    writer.put_after(kSteps);
     while (next < kSteps) save();
     EXPECT_GT(ends.back(), std::uint64_t{2} << 20U) << "the file is read by one thread";
+    writer.put_after(1);
   }
   void save() {
     std::vector<SavedTensor> tensors;
@@ -31,7 +33,8 @@ struct LongIndex : MemoryRun {
       tensors.push_back(reduced("tensor/number_" + std::to_string(i), "mean",
                                 static_cast<double>(next * kTensors + i)));
     writer.save(next++, std::move(tensors));
-    ends.push_back(store->stat(writer.index_key())->size);
+    const auto file = store->stat(writer.index_key());
+    ends.push_back(file ? file->size : 0);
   }
   std::int64_t next = 0;
 };
@@ -73,6 +76,7 @@ TEST(LongIndex, that_is_sealed_and_followed_goes_on) {
 
 TEST(LongIndex, is_readable_up_to_its_damage) {
   LongIndex run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   const std::size_t damaged = 41;
   flip_bit(*run.store, run.writer.index_key(), run.ends[damaged] - 1000);
   const Trial trial = run.open();
@@ -101,6 +105,7 @@ TEST(LongIndex, that_the_store_fails_to_give_is_read_by_the_next_look) {
 TEST(LongIndex, with_a_step_that_goes_back_is_damaged_there) {
   LongIndex run;
   run.writer.seal();
+  run.writer.put_after(70);
   run.next = 50;  // the segment before it ends at step 59
   while (run.next < 120) run.save();
   const Trial trial = run.open();

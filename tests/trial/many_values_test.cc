@@ -25,6 +25,7 @@ struct LongRun : MemoryRun {
   std::vector<std::string> events;
 
   LongRun() {
+    writer.put_after(kStepsPerSegment);
     for (std::int64_t step = 0; step < kSteps; ++step) {
       const auto value = static_cast<float>(step);
       writer.save(step, {filled("other", 100, -1), filled("w", kElements, value),
@@ -83,7 +84,7 @@ TEST(ManyValues, tell_of_the_first_damage_whoever_meets_it) {
 TEST(ManyValues, let_out_what_the_store_throws_in_any_thread) {
   const LongRun run;
   const auto failing = std::make_shared<StoreWrapper>(run.store);
-  const Trial trial(failing);
+  const Trial trial = MemoryRun::open_over(failing);
   std::atomic<int> calls{0};
   failing->before_get_range = [&](std::string_view) {
     if (++calls == 17) throw StoreError("some", true, "it failed");

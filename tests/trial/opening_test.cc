@@ -55,7 +55,7 @@ TEST(OpeningATrial, of_an_ended_run_needs_the_files_of_all_workers) {
 
 TEST(OpeningATrial, tells_how_much_of_the_index_is_read) {
   MemoryRun run;
-  run.worker().save_steps({0, 1}).seal().save_steps({2});
+  run.worker().put_after(2).save_steps({0, 1}).seal().save_steps({2}).seal();
   const std::uint64_t bytes = run.open().totals().index_bytes;
   std::vector<std::uint64_t> done;
   run.open({.progress = [&](std::uint64_t now, std::uint64_t total) {
@@ -90,6 +90,7 @@ TEST(OpeningATrial, refuses_ranges_that_are_none) {
 struct EightSteps : MemoryRun {
   WorkerWriter writer = worker();
   EightSteps() {
+    writer.put_after(2);
     for (const std::int64_t step : {0, 2, 4, 6}) writer.save_steps({step, step + 1}).seal();
   }
 };
@@ -108,7 +109,7 @@ TEST(StepRanges, read_only_the_segments_that_may_be_in_them) {
   auto wrapper = std::make_shared<StoreWrapper>(run.store);
   std::vector<std::string> read;
   wrapper->before_get_range = [&](std::string_view key) { read.emplace_back(key); };
-  const Trial trial(wrapper, {.range_steps = {2, 4}});
+  const Trial trial = MemoryRun::open_over(wrapper, {.range_steps = {2, 4}});
   EXPECT_THAT(read, ElementsAre(SegmentName{0, 2, "worker_0"}.index_key()));
   EXPECT_THAT(trial.steps(), ElementsAre(2, 3));
 }

@@ -134,7 +134,7 @@ TEST(View, has_the_name_of_its_trial) {
 
 TEST(View, outlives_the_trial_it_came_from) {
   TwoSteps run;
-  auto trial = std::make_unique<Trial>(run.store);
+  auto trial = std::make_unique<Trial>(run.store, prompt());
   const auto view = trial->view();
   trial.reset();
   EXPECT_THAT(view->steps(), ElementsAre(0, 1));

@@ -126,6 +126,9 @@ struct WorkerSpec {
 ///     WorkerWriter run(store);
 ///     run.save(0, {raw("w", {1, 2}), scalar("loss", 0.7)});
 ///     run.finish();
+///
+/// In a store that cannot append a segment is put sealed, values, then index, when it has as many
+/// steps as put_after() says.
 class WorkerWriter {
  public:
   explicit WorkerWriter(Store& store, WorkerSpec spec = {})
@@ -163,9 +166,13 @@ class WorkerWriter {
     std::vector<IndexRow> rows;
     for (const SavedTensor& tensor : tensors) rows.push_back(row_of(tensor, at.step));
     return index_->encode_step(
-        {at.step, at.mode, at.mode_step, at.time_us.value_or(kTime + at.step)}, rows);
+        {at.step, at.mode, at.mode_step, at.time_us.value_or(kTime + at.step % kDay)}, rows);
   }
   void append_index(std::span<const std::byte> bytes) {
+    if (!store_.can_append()) {
+      if (++unput_steps_ == steps_to_put_) seal();
+      return;
+    }
     store_.append(index_key(), index_size_, std::vector{bytes});
     index_size_ += bytes.size();
   }
@@ -174,9 +181,16 @@ class WorkerWriter {
   WorkerWriter& seal() {
     if (!index_) return *this;
     if (events_size_ > 0) append_events(events_->finish());
-    store_.put(index_key(), index_->seal());
+    if (!events_to_put_.empty()) store_.put(events_key(), std::exchange(events_to_put_, {}));
+    store_.put(index_key(), index_->seal(collections_crc32c_));
+    unput_steps_ = 0;
     index_.reset();
     ++segment_;
+    return *this;
+  }
+  /// Where nothing is appended: so many steps are a segment; 1 by default.
+  WorkerWriter& put_after(int steps) {
+    steps_to_put_ = steps;
     return *this;
   }
   /// Leaves the segment as a killed process does; the next step begins another.
@@ -201,13 +215,14 @@ class WorkerWriter {
   std::string events_key() const { return name_.events_key(); }
   const ValueLocation& last_location() const { return last_location_; }
 
-  static constexpr std::int64_t kTime = 1'700'000'000'000'000;
+  static constexpr std::int64_t kTime = 1'700'000'000'000'000, kDay = 86'400'000'000;
 
  private:
   void write_collections() {
-    store_.put(collections_key(spec_.worker),
-               encode_collections_file(
-                   {spec_.num_workers, "cafe", spec_.worker, spec_.attempt, collections_}));
+    const auto file = encode_collections_file(
+        {spec_.num_workers, "cafe", spec_.worker, spec_.attempt, collections_});
+    store_.put(collections_key(spec_.worker), file);
+    collections_crc32c_ = crc32c(file);
   }
 
   void begin_segment(std::int64_t step) {
@@ -242,7 +257,10 @@ class WorkerWriter {
   }
 
   void append_events(std::span<const std::byte> bytes) {
-    store_.append(events_key(), events_size_, std::vector{bytes});
+    if (store_.can_append())
+      store_.append(events_key(), events_size_, std::vector{bytes});
+    else
+      events_to_put_.insert(events_to_put_.end(), bytes.begin(), bytes.end());
     events_size_ += bytes.size();
   }
 
@@ -250,11 +268,14 @@ class WorkerWriter {
   const WorkerSpec spec_;
   ReductionSet columns_;
   Collections collections_;
+  std::uint32_t collections_crc32c_ = 0;
   SegmentName name_;
   std::int64_t segment_ = 0;
   std::optional<IndexWriter> index_;
   std::optional<EventsWriter> events_;
   std::uint64_t index_size_ = 0, events_size_ = 0;
+  std::vector<std::byte> events_to_put_;
+  int unput_steps_ = 0, steps_to_put_ = 1;
   ValueLocation last_location_;
 };
 

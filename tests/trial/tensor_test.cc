@@ -267,6 +267,20 @@ TEST(Tensor, records_hold_what_the_index_does) {
   EXPECT_EQ(other.reductions.set.size(), 1U);
 }
 
+TEST(Tensor, records_hold_how_many_bytes_the_values_have) {
+  MemoryRun run;
+  run.worker().save(0, {raw("inline", {1, 0}), filled("stored", 20, 1), reduced("none", "min", -1),
+                        texts("text", {"abc"}), texts("texts", {"abc", "", "d"})});
+  const Trial trial = run.open();
+  const auto bytes = [&](const char* name) { return trial.tensor(name).record(0).bytes; };
+  EXPECT_EQ(bytes("inline"), 8);
+  EXPECT_EQ(bytes("stored"), 80);
+  EXPECT_EQ(bytes("none"), 0);
+  // With an offset of 8 bytes before each, and one behind the last.
+  EXPECT_EQ(bytes("text"), 16 + 3);
+  EXPECT_EQ(bytes("texts"), 32 + 4);
+}
+
 TEST(Tensor, records_are_in_the_order_of_the_workers) {
   TwoWorkers run;
   const Trial trial = run.open();

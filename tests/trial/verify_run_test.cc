@@ -56,6 +56,7 @@ struct VerifiedRun : MemoryRun {
 
   /// Two segments of two steps, each step with a value in the events file and one in the index.
   VerifiedRun& two_segments() {
+    writer.put_after(2);
     for (const std::int64_t step : {0, 1, 2, 3}) {
       writer.save(step, {measured("w", ramp(50)), measured("b", ramp(5)), scalar("loss", 1)});
       if (step == 1) first_index = writer.index_key(), first_events = writer.events_key();
@@ -133,17 +134,18 @@ TEST(VerifyRun, flips_of_an_events_file_are_told_in_it_wherever_they_are) {
   const std::string key = run.writer.events_key();
   const auto whole = *run.store->get(key);
   const ValueLocation value = run.writer.last_location();
-  std::size_t told = 0;
-  for (std::size_t at = 0; at < whole.size(); ++at) {
+  std::size_t told = 0, tried = 0;
+  for (std::size_t at = 0; at < whole.size(); at += stride(*run.store, 1)) {
     flip_bit(*run.store, key, at);
     const VerifyReport report = run.verify();
     for (const VerifyFinding& finding : report.findings) EXPECT_EQ(finding.file, key) << at;
     const bool in_value = at >= value.offset && at < value.offset + value.length;
     EXPECT_TRUE(!in_value || !report.ok()) << at;
+    ++tried;
     told += report.ok() ? 0U : 1U;
     run.store->put(key, whole);
   }
-  EXPECT_GT(told, whole.size() / 2);
+  EXPECT_GT(told, tried / 2);
 }
 
 TEST(VerifyRun, a_flip_anywhere_in_an_index_file_is_damage_of_that_file) {
@@ -151,7 +153,7 @@ TEST(VerifyRun, a_flip_anywhere_in_an_index_file_is_damage_of_that_file) {
   run.two_segments().writer.finish();
   const std::string key = run.writer.index_key();
   const auto whole = *run.store->get(key);
-  for (std::size_t at = 0; at < whole.size(); at += 7) {
+  for (std::size_t at = 0; at < whole.size(); at += stride(*run.store, 7)) {
     flip_bit(*run.store, key, at);
     const VerifyReport report = run.verify();
     EXPECT_THAT(lines_of(report), ElementsAre(StartsWith("damage " + key))) << at;
@@ -251,6 +253,7 @@ TEST(VerifyRun, values_that_do_not_fit_their_type_are_damage) {
 
 TEST(VerifyRun, an_open_segment_of_a_run_that_goes_on_is_a_remark) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.two_segments();
   const VerifyReport report = run.verify();
   EXPECT_TRUE(report.ok());
@@ -262,6 +265,7 @@ TEST(VerifyRun, an_open_segment_of_a_run_that_goes_on_is_a_remark) {
 
 TEST(VerifyRun, a_step_that_is_not_there_yet_is_a_remark) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.two_segments();
   run.cut(run.writer.index_key(), 10);
   const VerifyReport report = run.verify();
@@ -276,6 +280,7 @@ TEST(VerifyRun, a_step_that_is_not_there_yet_is_a_remark) {
 
 TEST(VerifyRun, values_whose_writing_was_interrupted_are_a_remark) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.two_segments();
   run.cut(run.writer.index_key(), 10);
   run.cut(run.writer.events_key(), 50);
@@ -286,6 +291,7 @@ TEST(VerifyRun, values_whose_writing_was_interrupted_are_a_remark) {
 
 TEST(VerifyRun, an_open_segment_is_damage_once_the_run_has_ended) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.two_segments();
   run.end();
   EXPECT_THAT(run.lines(),
@@ -295,12 +301,14 @@ TEST(VerifyRun, an_open_segment_is_damage_once_the_run_has_ended) {
 
 TEST(VerifyRun, an_open_segment_with_a_successor_is_damage) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0}).abandon().save_steps({1}).finish();
   EXPECT_THAT(run.lines(), ElementsAre(HasSubstr("not sealed, though nothing more can come")));
 }
 
 TEST(VerifyRun, an_attempt_that_was_interrupted_is_a_remark) {
   VerifiedRun run;
+  CUPEL_NEEDS_APPENDING(*run.store);
   run.writer.save_steps({0, 1}).abandon();
   run.worker({.attempt = 1}).save_steps({1, 2}).finish();
   EXPECT_THAT(run.lines(), ElementsAre(AllOf(StartsWith("remark index/0000"),
@@ -309,7 +317,7 @@ TEST(VerifyRun, an_attempt_that_was_interrupted_is_a_remark) {
 
 TEST(VerifyRun, steps_must_rise_from_segment_to_segment) {
   VerifiedRun run;
-  run.writer.save_steps({0, 5}).seal().save_steps({3}).finish();
+  run.writer.put_after(2).save_steps({0, 5}).seal().save_steps({3}).finish();
   EXPECT_THAT(run.lines(), ElementsAre(HasSubstr("begins before the end of the one before it")));
 }
 
@@ -442,7 +450,7 @@ TEST(VerifyRun, ends_early_when_it_is_told_to) {
   const VerifyReport report =
       verify_run(*run.store, {.progress = stop_at_first, .stop = source.get_token()});
   EXPECT_TRUE(report.stopped);
-  EXPECT_EQ(report.index_files, 1);
+  EXPECT_LE(report.index_files, 1);  // of two
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct SlowWorkers : MemoryRun {
   void save(WorkerWriter& writer, std::int64_t begin, std::int64_t end) {
     for (std::int64_t step = begin; step < end; ++step) writer.save_steps({step});
   }
-  Trial trial(std::int64_t window) const { return Trial(store, {.wait_window = window}); }
+  Trial trial(std::int64_t window) const { return open({.wait_window = window}); }
 };
 
 TEST(WaitWindow, goes_on_by_half_of_it_when_the_run_is_opened_and_then_until_it_is_kept) {
@@ -65,6 +65,7 @@ TEST(WaitWindow, of_one_lets_one_step_wait) {
 
 TEST(WaitWindow, is_none_by_default) {
   SlowWorkers run;
+  run.a.put_after(100);
   run.save(run.a, 0, 2000);
   EXPECT_THAT(run.open().steps(), IsEmpty());
 }

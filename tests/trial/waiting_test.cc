@@ -112,14 +112,14 @@ TEST(WaitForChange, returns_when_something_was_written) {
 
 TEST(WaitForChange, returns_when_the_time_is_over) {
   WaitedFor run;
-  const Trial trial = run.open();
+  const Trial trial(run.store);
   static_cast<void>(trial.wait_for_change(milliseconds(0)));
   EXPECT_FALSE(trial.wait_for_change(milliseconds(1)));
 }
 
 TEST(WaitForChange, is_ended_by_wake) {
   WaitedFor run;
-  const Trial trial = run.open();
+  const Trial trial(run.store, {.poll_least = std::chrono::hours(1)});
   static_cast<void>(trial.wait_for_change(milliseconds(0)));
   std::jthread other([&] { trial.wake(); });
   EXPECT_FALSE(trial.wait_for_change(milliseconds(60'000)));

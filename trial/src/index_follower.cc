@@ -15,8 +15,10 @@
 #include "index_follower.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace cupel::trial_detail {
 
@@ -31,6 +33,7 @@ constexpr std::size_t kMaxLastRows = 1024;
 struct IndexFollower::Worker::Segment {
   SegmentName name;
   std::string key;
+  ObjectInfo listed = {};
   std::unique_ptr<IndexReader> reader = {};
   std::string identity = {};
   std::uint64_t size = 0;  // when last looked at
@@ -39,41 +42,55 @@ struct IndexFollower::Worker::Segment {
   std::int64_t rows_to_skip = 0;  // of the known ones, in a file that took the place of another
   std::int64_t last_step = -1;
   const SegmentFiles* files = nullptr;  // made with the first rows
+  bool beginning_is_checked = false;    // of what the reader reads
+  bool was_missed_before = false;       // a segment before this one was looked for
 };
 
-IndexFollower::IndexFollower(const Store& store, IndexData& data, StepRange range)
+IndexFollower::IndexFollower(const Store& store, RunLook& look, const TrialClock& clock,
+                             IndexData& data, const TrialOptions& options)
     : store_(store),
-      walker_(store),
+      look_(look),
+      clock_(clock),
+      walker_(store, static_cast<std::size_t>(options.requests_at_once)),
       data_(data),
-      range_begin_(range.begin.value_or(0)),
-      range_end_(range.end.value_or(kFarthest)) {}
+      range_begin_(options.range_steps.begin.value_or(0)),
+      range_end_(options.range_steps.end.value_or(kFarthest)) {}
 
 IndexFollower::~IndexFollower() = default;
 
+std::vector<std::string> IndexFollower::listing_begins() const {
+  std::vector<std::string> begins;
+  for (const auto& [name, worker] : workers_) {
+    begins.push_back(worker.newest_key_);
+    // What is only put whole is listed again while it may be put anew.
+    if (store_.can_append() || worker.open_.empty()) continue;
+    begins.back() = worker.open_.begin()->first;
+    begins.back().pop_back();
+  }
+  return begins;
+}
+
 bool IndexFollower::follow(bool run_ended, const RunCollections& collections) {
+  struct RestAtEnd {
+    IndexWalker& walker;
+    ~RestAtEnd() { walker.rest(); }
+  } const rest{walker_};
   news_ = false;
-  const auto workers_of_run = static_cast<std::size_t>(std::max<std::int64_t>(
-      collections.num_workers(), static_cast<std::int64_t>(collections.files().size())));
-  list_new(workers_of_run);
+  collections_ = &collections;
+  list_new();
+  walker_.will_walk(unread_files());
   for (auto& [name, worker] : workers_) {
     const auto file = collections.files().find(name);
     follow_worker(worker, run_ended,
                   file == collections.files().end() ? -1 : file->second.content.attempt);
   }
-  walker_.forget_memory();
   return news_;
 }
 
-void IndexFollower::list_new(std::size_t expected_workers) {
-  std::string after;
-  if (!workers_.empty() && workers_.size() >= expected_workers)
-    after = std::ranges::min_element(workers_, {}, [](const auto& entry) {
-              return entry.second.newest_key_;
-            })->second.newest_key_;
+void IndexFollower::list_new() {
   // A directory that changes while it is read may hide a file that is being renamed; whatever has a
   // successor by now was renamed before the second look begins.
-  if (add_listed(store_.list(kIndexPrefix, after)) && store_.can_append())
-    add_listed(store_.list(kIndexPrefix, after));
+  if (add_listed(look_.index_files()) && store_.can_append()) add_listed(look_.index_files());
 }
 
 bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
@@ -84,11 +101,29 @@ bool IndexFollower::add_listed(const std::vector<ObjectInfo>& listed) {
     Worker& worker = workers_[name->worker];
     if (info.key <= worker.newest_done_) continue;
     worker.newest_key_ = std::max(worker.newest_key_, info.key);
-    if (!worker.open_.try_emplace(info.key, Segment{*name, info.key}).second) continue;
+    const auto [segment, is_new] = worker.open_.try_emplace(info.key, Segment{*name, info.key});
+    segment->second.listed = info;
+    if (!is_new) continue;
     listed_bytes_ += info.size;
     any = true;
   }
   return any;
+}
+
+/// In the order in which they will be followed.
+std::vector<ObjectInfo> IndexFollower::unread_files() const {
+  std::vector<ObjectInfo> files;
+  for (const auto& [name, worker] : workers_) {
+    for (auto at = worker.open_.begin(); at != worker.open_.end(); ++at) {
+      const auto second = std::next(at);
+      const Segment* const next = second == worker.open_.end() ? nullptr : &second->second;
+      const Segment& segment = at->second;
+      if (!segment.reader && worker.damaged_attempt_ != segment.name.attempt &&
+          !outside_range(segment, next))
+        files.push_back(segment.listed);
+    }
+  }
+  return files;
 }
 
 /// `newest_attempt` may not have committed anything.
@@ -103,16 +138,19 @@ void IndexFollower::follow_worker(Worker& worker, bool run_ended, std::int32_t n
         if (outside_range(segment, next)) {
           pass_over(worker, segment);
         } else {
-          if (next != nullptr && !segment.reader) walker_.will_walk(next->key);
           look_again(worker, segment);
           const bool is_newest = next == nullptr && newest_attempt <= segment.name.attempt;
           const bool must_be_sealed = !last_of_attempt || (is_newest && run_ended);
           if (must_be_sealed && segment.end != SegmentEnd::Sealed)
             throw not_sealed(segment.key, segment.reader.get(), segment.end);
         }
+      } catch (const MissesPredecessor&) {
+        if (const auto again = look_.list_again(worker.newest_done_)) add_listed(*again);
+        continue;
       } catch (const FormatError& error) {
         worker.damaged_attempt_ = segment.name.attempt;
         damage_.push_back(error);
+        needs_collections_ = true;  // the run may have been replaced
       }
     }
     const bool done = next != nullptr || run_ended || segment.end == SegmentEnd::Sealed ||
@@ -133,6 +171,8 @@ bool IndexFollower::outside_range(const Segment& segment, const Segment* next) c
 
 void IndexFollower::pass_over(Worker& worker, const Segment& segment) {
   if (segment.name.attempt < worker.attempt) return;
+  worker.numbered_attempt_ = segment.name.attempt;
+  worker.next_number_.reset();
   begin_attempt(worker, segment.name.attempt, segment.name.first_step);
   // The segment began after everything in the range, or is followed by one that begins before it:
   // the worker is known to have come this far.
@@ -145,7 +185,7 @@ void IndexFollower::pass_over(Worker& worker, const Segment& segment) {
 
 /// Brings the segment up to date with its file as it is now.
 void IndexFollower::look_again(Worker& worker, Segment& segment) {
-  const std::optional<ObjectInfo> info = store_.stat(segment.key);
+  const std::optional<ObjectInfo> info = look_.index_file(segment.listed);
   if (!info) throw FormatError(segment.key, 0, "the index file was there and is gone");
   if (segment.reader && info->identity == segment.identity && info->size == segment.size) return;
   read(worker, segment, *info);
@@ -157,6 +197,7 @@ void IndexFollower::read(Worker& worker, Segment& segment, ObjectInfo info) {
       segment.reader = std::make_unique<IndexReader>(segment.key);
       segment.identity = info.identity;
       segment.rows_to_skip = segment.rows;
+      segment.beginning_is_checked = false;
     }
     WalkEnd walk;
     std::optional<FormatError> damage;
@@ -214,10 +255,53 @@ WalkEnd IndexFollower::read_to(Worker& worker, Segment& segment, std::uint64_t s
   return walk;
 }
 
+/// Looks at what a file says of itself and of the run, before any of its rows is taken.
+void IndexFollower::check_beginning(Worker& worker, Segment& segment) {
+  if (segment.beginning_is_checked) return;
+  check_run(worker, segment);
+  if (!store_.can_append()) check_number(worker, segment);
+  check_collections(worker, segment);
+  segment.beginning_is_checked = true;
+}
+
+/// A worker writes its segments in order and numbers them, so the one before a missing number is
+/// there though the listing did not have it: listings are not made at one moment, and where a
+/// worker was far behind the others, they did not begin before it.
+void IndexFollower::check_number(Worker& worker, Segment& segment) {
+  const std::int64_t number = segment.reader->identity()->segment;
+  const bool goes_on = worker.numbered_attempt_ == segment.name.attempt;
+  const std::int64_t expected = goes_on ? worker.next_number_.value_or(number) : 0;
+  if (number > expected && !std::exchange(segment.was_missed_before, true))
+    throw MissesPredecessor{};
+  worker.numbered_attempt_ = segment.name.attempt;
+  worker.next_number_ = number + 1;
+}
+
+/// Asks for the collections files anew unless the worker's is known to be the one that the segment
+/// needs, or a later one, by the segment before.
+void IndexFollower::check_collections(Worker& worker, const Segment& segment) {
+  const std::optional<std::uint32_t>& named = segment.reader->collections_crc32c();
+  const auto file = collections_->files().find(segment.name.worker);
+  const bool has_file =
+      file != collections_->files().end() && file->second.content.attempt >= segment.name.attempt;
+  const bool is_known =
+      named && (*named == worker.collections_crc32c_ || *named == file->second.crc32c);
+  if (!has_file || !is_known) needs_collections_ = true;
+  worker.collections_crc32c_ = named;
+}
+
 /// All files of an attempt are of one run; one that is not has taken the place of another.
 void IndexFollower::check_run(Worker& worker, const Segment& segment) {
   const std::string& run = segment.reader->identity()->run;
   if (worker.run_attempt_ != segment.name.attempt) {
+    const auto file = collections_->files().find(segment.name.worker);
+    if (file != collections_->files().end() &&
+        file->second.content.attempt == segment.name.attempt && !file->second.content.run.empty() &&
+        file->second.content.run != run)
+      throw FormatError(segment.key, 0,
+                        "the file is of run " + run +
+                            ", and the worker's collections file of run " +
+                            file->second.content.run);
     worker.run_attempt_ = segment.name.attempt;
     worker.run_ = run;
   }
@@ -228,7 +312,7 @@ void IndexFollower::check_run(Worker& worker, const Segment& segment) {
 }
 
 void IndexFollower::take(Worker& worker, Segment& segment, const IndexBatch& batch) {
-  check_run(worker, segment);
+  check_beginning(worker, segment);
   block_ = nullptr;
   if (progress_) progress_(index_bytes_ + batch.message_offset, listed_bytes_);
   for (std::size_t first = 0; first < batch.rows;) {
@@ -270,6 +354,7 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
     SegmentFiles& files = data_.files.next();
     files.index_key = segment.key;
     files.events_key = segment.name.events_key();
+    files.seen = clock_.now();
     segment.files = &files;
   }
   StepRows rows{.step = header.step,

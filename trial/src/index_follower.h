@@ -20,6 +20,7 @@
 #include "index_data.h"
 #include "index_walk.h"
 #include "run_collections.h"
+#include "run_look.h"
 #include "worker_order.h"
 #include "worker_steps.h"
 
@@ -45,19 +46,32 @@ class IndexFollower {
     std::string newest_key_;               // listed
     std::string newest_done_;              // before which all is done with
     std::optional<std::int32_t> damaged_attempt_;
-    std::string run_;  // of the files of run_attempt_
+    std::int32_t numbered_attempt_ = -1;
+    std::optional<std::int64_t> next_number_;          // of its segments, where that is known
+    std::optional<std::uint32_t> collections_crc32c_;  // named by the segment before
+    std::string run_;                                  // of the files of run_attempt_
     std::int32_t run_attempt_ = -1;
     std::shared_ptr<const LayoutInterner::Entry> layout_hint_;
     std::unordered_map<const NameLayout*, std::pair<const RowBlock*, std::uint32_t>> last_rows_;
   };
   using Workers = std::map<std::string, Worker, WorkerOrder>;
 
-  IndexFollower(const Store& store, IndexData& data, StepRange range);
+  /// Borrows all of it.
+  IndexFollower(const Store& store, RunLook& look, const TrialClock& clock, IndexData& data,
+                const TrialOptions& options);
   ~IndexFollower();
 
-  /// Reads what is there; true if steps came or went. `run_ended`: the end marker was seen before.
-  /// With as many workers known as the run has, older keys are not listed again.
+  /// Of each known worker the key behind which its files are to be listed.
+  std::vector<std::string> listing_begins() const;
+
+  /// Reads what the look finds; true if steps came or went. `run_ended`: the end marker was seen
+  /// before.
   bool follow(bool run_ended, const RunCollections& collections);
+
+  /// Whether steps were read that may need other collections files than those that were known, or
+  /// damage was met that these may explain.
+  bool needs_collections() const noexcept { return needs_collections_; }
+  void collections_were_read() noexcept { needs_collections_ = false; }
 
   /// `progress` is told how many bytes of how many listed ones were taken.
   void tell_progress(std::function<void(std::uint64_t done, std::uint64_t total)> progress) {
@@ -74,8 +88,11 @@ class IndexFollower {
  private:
   using Segment = Worker::Segment;
 
-  void list_new(std::size_t expected_workers);
+  struct MissesPredecessor {};
+
+  void list_new();
   bool add_listed(const std::vector<ObjectInfo>& listed);
+  std::vector<ObjectInfo> unread_files() const;
   void follow_worker(Worker& worker, bool run_ended, std::int32_t newest_attempt);
   void look_again(Worker& worker, Segment& segment);
   void read(Worker& worker, Segment& segment, ObjectInfo info);
@@ -83,7 +100,10 @@ class IndexFollower {
   WalkEnd read_to(Worker& worker, Segment& segment, std::uint64_t size);
   bool outside_range(const Segment& segment, const Segment* next) const noexcept;
   void pass_over(Worker& worker, const Segment& segment);
-  static void check_run(Worker& worker, const Segment& segment);
+  void check_beginning(Worker& worker, Segment& segment);
+  void check_run(Worker& worker, const Segment& segment);
+  static void check_number(Worker& worker, Segment& segment);
+  void check_collections(Worker& worker, const Segment& segment);
   void take(Worker& worker, Segment& segment, const IndexBatch& batch);
   void take_step(Worker& worker, Segment& segment, const IndexBatch& batch, std::size_t first,
                  std::size_t last);
@@ -91,6 +111,8 @@ class IndexFollower {
   void fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows);
 
   const Store& store_;
+  RunLook& look_;
+  const TrialClock& clock_;
   IndexWalker walker_;
   IndexData& data_;
   const std::int64_t range_begin_, range_end_;
@@ -101,6 +123,8 @@ class IndexFollower {
   std::function<void(std::uint64_t, std::uint64_t)> progress_;
   std::uint64_t listed_bytes_ = 0;
   bool news_ = false;
+  const RunCollections* collections_ = nullptr;  // as they were before the look
+  bool needs_collections_ = false;
   RowBlock* block_ = nullptr;  // of the batch being taken
 };
 

@@ -1,16 +1,13 @@
 #include "index_walk.h"
 
+#include <algorithm>
 #include <condition_variable>
-#include <cstddef>
-#include <deque>
 #include <exception>
-#include <memory>
+#include <iterator>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace cupel::trial_detail {
 
@@ -118,15 +115,43 @@ FormatError not_sealed(const std::string& key, const IndexReader* reader, Segmen
       is_torn ? reader->torn_reason() : "the segment is not sealed, though nothing more can come");
 }
 
-IndexWalker::IndexWalker(const Store& store) : store_(store) { forget_memory(); }
+IndexWalker::IndexWalker(const Store& store, std::size_t requests_at_once)
+    : store_(store), requests_at_once_(requests_at_once) {
+  rest();
+}
 
-void IndexWalker::forget_memory() { memory_ = std::make_shared<PieceMemory>(); }
+void IndexWalker::rest() {
+  memory_ = std::make_shared<PieceMemory>();
+  next_.clear();
+  ahead_.reset();
+}
 
-void IndexWalker::will_walk(const std::string& key) const { store_.will_read(key, 0, 2 * kPiece); }
+void IndexWalker::will_walk(std::vector<ObjectInfo> files) {
+  if (store_.can_append()) {
+    for (ObjectInfo& info : files) next_.push_back(std::move(info.key));
+  } else {
+    std::erase_if(files, [](const ObjectInfo& info) { return info.size > kLongestLastPiece; });
+    ahead_.emplace(store_, files, requests_at_once_);
+  }
+}
+
+void IndexWalker::have_next_ready(const std::string& key) {
+  const auto here = std::ranges::find(next_, key);
+  if (here == next_.end()) return;
+  next_.erase(next_.begin(), std::next(here));
+  if (!next_.empty()) store_.will_read(next_.front(), 0, 2 * kPiece);
+}
 
 WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
                                  const Take& take, std::uint64_t piece) {
   WalkEnd walk;
+  if (ahead_ && reader.consumed() == 0) {
+    if (const std::shared_ptr<AlignedBuffer> whole = ahead_->take(key)) {
+      walk.came_short = whole->size() < size;
+      walk.end = reader.read(whole, take);
+      return walk;
+    }
+  }
   for (;;) {
     const std::uint64_t from = reader.consumed();
     if (size < from) {
@@ -155,6 +180,7 @@ WalkEnd IndexWalker::walk_again(const std::string& key, IndexReader& reader, std
 
 WalkEnd IndexWalker::walk(const std::string& key, IndexReader& reader, std::uint64_t size,
                           const Take& take) {
+  have_next_ready(key);
   if (size < reader.consumed() + kWorthAThread) return read_pieces(key, reader, size, take, kPiece);
 
   BatchesAhead ahead;

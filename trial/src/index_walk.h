@@ -1,13 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cupel/core/error.h"
 #include "cupel/format/index_reader.h"
 #include "cupel/store/store.h"
+#include "fetch_ahead.h"
 
 namespace cupel::trial_detail {
 
@@ -27,7 +32,8 @@ FormatError not_sealed(const std::string& key, const IndexReader* reader, Segmen
 /// Reads index files, one at a time, and hands out their batches. One thread.
 class IndexWalker {
  public:
-  explicit IndexWalker(const Store& store);
+  /// Borrows the store. Where every request costs time, so many files are read at once.
+  explicit IndexWalker(const Store& store, std::size_t requests_at_once = 1);
 
   /// Reads a file on from where its reader stands up to `size`, and calls `take` for each batch, in
   /// order, on the calling thread.
@@ -43,20 +49,26 @@ class IndexWalker {
   WalkEnd walk_again(const std::string& key, IndexReader& reader, std::uint64_t size,
                      const std::function<void(const IndexBatch&)>& take);
 
-  /// Says that a file will be walked after the present one.
-  void will_walk(const std::string& key) const;
+  /// Says which files will be walked next, from their beginnings and in this order, unless one is
+  /// left out.
+  void will_walk(std::vector<ObjectInfo> files);
 
-  /// Gives back the memory that is kept from one piece of a file for the next.
-  void forget_memory();
+  /// Says that no more files will be walked for now, and gives back the memory that is kept from
+  /// one piece of a file for the next.
+  void rest();
 
  private:
   using Take = std::function<void(const IndexBatch&)>;
   class PieceMemory;
+  void have_next_ready(const std::string& key);
   WalkEnd read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
                       const Take& take, std::uint64_t piece);
 
   const Store& store_;
+  const std::size_t requests_at_once_;
   std::shared_ptr<PieceMemory> memory_;
+  std::deque<std::string> next_;     // files, of a store that is told
+  std::optional<FetchAhead> ahead_;  // or of another
 };
 
 }  // namespace cupel::trial_detail

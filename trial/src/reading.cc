@@ -125,6 +125,7 @@ TensorRecord Reading::record(const Row& row) const {
   record.dtype = form.dtype;
   record.elements = form.elements;
   record.has_value = row.block().has_value(row.row);
+  record.bytes = static_cast<std::int64_t>(row.block().value_bytes(row.row));
   if (form.has_shape) record.shape.emplace(form.extents);
   record.counts = row.block().counts(row.row);
   record.reductions = row.block().reductions(row.row);

@@ -218,8 +218,7 @@ bool RunComparer::compare_statistics(const std::string& name, const Reading::Row
 TensorValue RunComparer::read(const Side& side, const std::string& name, const Reading::Row& row) {
   const Trial& trial = side.trial;
   try {
-    std::optional<TensorValue> value =
-        read_value(trial.view_->index->store(), *side.reading.snapshot().data, *row.rows, row.row);
+    std::optional<TensorValue> value = trial.view_->index->reader().read(*row.rows, row.row);
     if (!value)
       throw TensorUnavailableForStep(
           name, step_, Mode::Global, reductions_of(row) != 0,

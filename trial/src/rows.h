@@ -68,6 +68,11 @@ class RowBlock {
     return {inline_bytes_.data() + begin, inline_ends_[row] - begin};
   }
 
+  std::uint64_t value_bytes(std::size_t row) const noexcept {
+    if (is_stored(row)) return length(row);
+    return is_inline(row) ? inline_value(row).size() : 0;
+  }
+
   std::optional<ValueCounts> counts(std::size_t row) const noexcept;
   std::optional<double> reduction(std::size_t row, Reduction reduction) const noexcept {
     if ((flags_[row] >> reduction.index() & 1U) == 0) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cupel/core/crc32c.h"
 #include "cupel/format/layout.h"
 
 namespace cupel::trial_detail {
@@ -20,7 +21,8 @@ bool select_alike(const Collection& a, const Collection& b) {
 std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
   const auto bytes = store.get(info.key);
   if (!bytes) return std::nullopt;
-  return RunCollections::File{info.identity, info.size, decode_collections_file(info.key, *bytes)};
+  return RunCollections::File{info.identity, info.size, crc32c(*bytes),
+                              decode_collections_file(info.key, *bytes)};
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ class RunCollections {
   struct File {
     std::string identity;  // empty: the file is gone
     std::uint64_t size = 0;
+    std::uint32_t crc32c = 0;
     CollectionsFile content;
   };
   using Files = std::map<std::string, File, WorkerOrder>;  // by worker

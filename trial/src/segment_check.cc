@@ -25,6 +25,35 @@ constexpr std::uint64_t kWindow = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kLongValue = std::uint64_t{256} << 20U;
 static_assert(kWindow % (8 * StatisticsAccumulator::kBlockElements) == 0);
 
+/// Reads parts of an object in their order. Where requests cost, what lies behind a small part
+/// comes with it.
+class ForwardReader {
+ public:
+  ForwardReader(const Store& store, const std::string& key) : store_(store), key_(key) {}
+
+  std::size_t read(std::uint64_t offset, std::span<std::byte> out) {
+    if (store_.can_append() || out.size() >= kAhead) return store_.get_range(key_, offset, out);
+    if (offset < begin_ || offset + out.size() > begin_ + bytes_.size()) {
+      bytes_.resize(kAhead);
+      begin_ = offset;
+      bytes_.resize(store_.get_range(key_, offset, bytes_));
+    }
+    const auto known =
+        std::span<const std::byte>(bytes_).subspan(static_cast<std::size_t>(offset - begin_));
+    const auto got = known.first(std::min(known.size(), out.size()));
+    std::ranges::copy(got, out.begin());
+    return got.size();
+  }
+
+ private:
+  static constexpr std::size_t kAhead = std::size_t{64} << 10U;
+
+  const Store& store_;
+  const std::string& key_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t begin_ = 0;
+};
+
 }  // namespace
 
 SegmentCheck::SegmentCheck(const Store& store, SegmentName name, SealDemand demand,
@@ -240,8 +269,9 @@ void SegmentCheck::check_events() {
 
 /// Compares what the events file says with what the index said.
 void SegmentCheck::walk_events(std::uint64_t size, std::uint64_t needed) {
+  ForwardReader file(store_, events_key_);
   EventsReader reader(name_, size, [&](std::uint64_t offset, std::span<std::byte> out) {
-    return store_.get_range(events_key_, offset, out);
+    return file.read(offset, out);
   });
   std::uint64_t unlisted = 0, unlisted_at = 0;
   std::set<std::pair<std::int64_t, std::string_view>> listed;

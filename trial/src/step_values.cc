@@ -45,15 +45,15 @@ std::vector<TensorValue> Trial::values_at(std::int64_t step, Mode mode,
     return in_order(reading.tensor_name(a.id), reading.tensor_name(b.id));
   });
 
-  std::vector<TensorValue> values;
+  std::vector<trial_detail::ValuePlace> places;
   for (const RowPlan::Row& row : rows) {
     const StepRows& saved = *parts[row.part].rows;
     const std::size_t at = std::size_t{saved.first_row} + row.position;
-    if (!saved.block->has_value(at)) continue;
-    if (auto value =
-            trial_detail::read_value(view_->index->store(), *reading.snapshot().data, saved, at))
-      values.push_back(*std::move(value));
+    if (saved.block->has_value(at)) places.push_back({&saved, at});
   }
+  std::vector<TensorValue> values;
+  for (auto& value : view_->index->reader().read(places))
+    if (value) values.push_back(*std::move(value));
   return values;
 }
 

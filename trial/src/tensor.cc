@@ -18,8 +18,8 @@ using trial_detail::RowForm;
 namespace {
 
 /// The raw value of a row; throws TensorUnavailableForStep when there is none.
-TensorValue require_value(TrialIndex& index, const Reading& reading, const Reading::Row& row,
-                          const std::string& name, std::int64_t step, Mode mode) {
+TensorValue require_value(TrialIndex& index, const Reading::Row& row, const std::string& name,
+                          std::int64_t step, Mode mode) {
   const bool has_reductions = row.block().has_reductions(row.row);
   if (!row.block().has_value(row.row))
     throw TensorUnavailableForStep(name, step, mode, has_reductions, "its value was not saved");
@@ -27,8 +27,7 @@ TensorValue require_value(TrialIndex& index, const Reading& reading, const Readi
   const bool may_be_kept = index.values().is_on() && row.block().is_stored(row.row);
   if (may_be_kept)
     if (auto kept = index.values().value(key)) return *std::move(kept);
-  if (auto value =
-          trial_detail::read_value(index.store(), *reading.snapshot().data, *row.rows, row.row)) {
+  if (auto value = index.reader().read(*row.rows, row.row)) {
     if (may_be_kept) index.values().put(key, *value);
     return *std::move(value);
   }
@@ -68,7 +67,7 @@ std::vector<std::string> Tensor::workers(std::int64_t step, Mode mode) const {
 TensorValue Tensor::value(std::int64_t step, Mode mode, std::string_view worker) const {
   const Reading reading = trial_->view_->read();
   const Reading::Row row = reading.require_row(id_, step, mode, worker);
-  return require_value(*trial_->view_->index, reading, row, name_, step, mode);
+  return require_value(*trial_->view_->index, row, name_, step, mode);
 }
 
 std::map<std::int64_t, TensorValue> Tensor::values(Mode mode, std::string_view worker) const {
@@ -80,8 +79,7 @@ std::map<std::int64_t, TensorValue> Tensor::values(Mode mode, std::string_view w
     steps.push_back(step);
     places.push_back({row.rows, row.row});
   });
-  std::vector<std::optional<TensorValue>> read =
-      trial_detail::read_values(trial_->view_->index->store(), *reading.snapshot().data, places);
+  std::vector<std::optional<TensorValue>> read = trial_->view_->index->reader().read(places);
   std::map<std::int64_t, TensorValue> values;
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (read[i]) values.emplace_hint(values.end(), steps[i], *std::move(read[i]));
@@ -98,13 +96,21 @@ double Tensor::reduction_value(std::int64_t step, std::string_view reduction,
     throw TensorUnavailableForStep(
         name_, step, query.mode, row.block().has_reductions(row.row),
         "neither its value was saved nor its " + std::string(to_string(wanted)));
-  const TensorValue value =
-      require_value(*trial_->view_->index, reading, row, name_, step, query.mode);
+  const TensorValue value = require_value(*trial_->view_->index, row, name_, step, query.mode);
   if (value.dtype() == DType::Utf8)
     throw TensorUnavailableForStep(name_, step, query.mode, false, "text has no reductions");
   ReductionSet set;
   set.add(wanted);
   return *compute_reductions(value.view(), set).get(wanted);
+}
+
+std::optional<SavedReduction> Tensor::find_reduction(std::int64_t step, Reduction reduction,
+                                                     Mode mode, std::string_view worker) const {
+  const Reading reading = trial_->view_->read();
+  const Reading::Row row = reading.require_row(id_, step, mode, worker);
+  const auto saved = row.block().reduction(row.row, reduction);
+  if (!saved) return std::nullopt;
+  return SavedReduction{*saved, row.rows->step, row.worker->name};
 }
 
 ReductionValues Tensor::reduction_values(std::int64_t step, Mode mode,

@@ -9,7 +9,6 @@
 #include "cupel/format/layout.h"
 #include "cupel/store/open_store.h"
 #include "reading.h"
-#include "value_reader.h"
 #include "view.h"
 
 namespace cupel {
@@ -261,6 +260,10 @@ bool Trial::ended() const { return view_->read().ended(); }
 
 bool Trial::refresh() const { return view_->index->refresh(); }
 
+bool Trial::refresh_if_due() const { return view_->index->refresh_if_due(); }
+
+bool Trial::looks_cost() const noexcept { return !view_->index->store().can_append(); }
+
 std::shared_ptr<const Snapshot> Trial::snapshot() const {
   return view_->pinned ? view_->pinned : view_->index->newest();
 }
@@ -300,8 +303,7 @@ std::vector<Note> Trial::notes(const StepRange& steps) const {
       const std::uint32_t position = rows.layout->position(*id);
       if (position == NameLayout::kAbsent || !rows.block->has_value(rows.first_row + position))
         continue;
-      const auto value = trial_detail::read_value(view_->index->store(), *snapshot.data, rows,
-                                                  rows.first_row + position);
+      const auto value = view_->index->reader().read(rows, rows.first_row + position);
       if (!value || value->dtype() != DType::Utf8) continue;
       for (std::string& text : value->strings())
         notes.push_back({rows.step, std::string(worker.name), std::move(text)});
@@ -333,8 +335,7 @@ TrialTotals Trial::totals() const {
       const std::uint32_t position = rows.layout->position(*overhead);
       if (position == NameLayout::kAbsent || !rows.block->has_value(rows.first_row + position))
         continue;
-      const auto value = trial_detail::read_value(view_->index->store(), *snapshot.data, rows,
-                                                  rows.first_row + position);
+      const auto value = view_->index->reader().read(rows, rows.first_row + position);
       if (!value || value->dtype() != DType::F64 || value->elements() != 1) continue;
       sum += value->at(0);
       ++reporting;

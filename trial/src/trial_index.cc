@@ -18,11 +18,19 @@ namespace cupel {
 
 using trial_detail::IndexData;
 using trial_detail::IndexFollower;
+using trial_detail::LookPace;
 using trial_detail::RunCollections;
+using trial_detail::RunLook;
 
 namespace {
 
+using std::chrono::milliseconds;
+
+// A watch finds every change within the time it is asked to wait.
+constexpr milliseconds kLongestWait(1000);
+
 constexpr std::size_t kMaxWarnings = 100;
+constexpr std::size_t kLongestWarning = 1000;
 
 void check_range(const StepRange& range) {
   if (range.begin.value_or(0) < 0 || range.end.value_or(0) < 0)
@@ -30,11 +38,6 @@ void check_range(const StepRange& range) {
   if (range.begin && range.end && *range.begin >= *range.end)
     throw UsageError("range_steps must begin before it ends: " + std::to_string(*range.begin) +
                      ", " + std::to_string(*range.end));
-}
-
-const StepRange& checked(const StepRange& range) {
-  check_range(range);
-  return range;
 }
 
 std::optional<std::int64_t> wait_window_of(const TrialOptions& options) {
@@ -48,18 +51,45 @@ std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
   return store;
 }
 
+const TrialOptions& checked(const TrialOptions& options) {
+  check_range(options.range_steps);
+  if (options.requests_at_once < 1)
+    throw UsageError("requests_at_once must be at least 1: " +
+                     std::to_string(options.requests_at_once));
+  for (const milliseconds time :
+       {options.poll_least, options.poll_most, options.poll_all, options.value_patience})
+    if (time < milliseconds(0))
+      throw UsageError("times of polling and patience must not be negative: " +
+                       std::to_string(time.count()) + " ms");
+  return options;
+}
+
+std::shared_ptr<const TrialClock> clock_of(const TrialOptions& options) {
+  return options.clock ? options.clock : std::make_shared<const TrialClock>();
+}
+
+std::unique_ptr<RunLook> look_over(const Store& store, std::shared_ptr<const TrialClock> clock,
+                                   const TrialOptions& options) {
+  if (store.can_append()) return std::make_unique<trial_detail::AskingLook>(store);
+  return std::make_unique<trial_detail::ListingLook>(store, std::move(clock), options.poll_all);
+}
+
 }  // namespace
 
 TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options)
     : store_(checked(std::move(store))),
+      clock_(clock_of(checked(options))),
+      pace_(store_->can_append() ? nullptr : std::make_shared<LookPace>(clock_, options)),
       data_(std::make_shared<IndexData>()),
+      reader_(*store_, *data_, clock_, options),
       end_delay_(options.end_delay ? *options.end_delay
                                    : trial_detail::end_delay_from_environment()),
       wait_window_(wait_window_of(options)),
-      watch_(store_->watch()),
-      follower_(*store_, *data_, checked(options.range_steps)) {
+      watch_(watch()),
+      look_(look_over(*store_, clock_, options)),
+      follower_(*store_, *look_, *clock_, *data_, options) {
   const std::lock_guard lock(refresh_mutex_);
-  await_collections(options.wait_for_run);
+  await_collections(options);
   follower_.tell_progress(options.progress);
   look();
   follower_.tell_progress({});
@@ -72,16 +102,28 @@ TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& o
                                      std::to_string(collections_->num_workers()) + " workers");
 }
 
-void TrialIndex::await_collections(std::chrono::milliseconds at_most) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  for (;;) {
+std::unique_ptr<Watch> TrialIndex::watch() const {
+  return pace_ ? pace_->watch() : store_->watch();
+}
+
+void TrialIndex::await_collections(const TrialOptions& options) {
+  const std::stop_callback wake_on_stop(options.stop_waiting, [this] { watch_->wake(); });
+  const TrialClock::Time begin = clock_->now();
+  const auto read = [&] {
     collections_ = RunCollections::read(*store_);
-    if (!collections_->files().empty()) return;
-    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
-    if (waited >= at_most || store_->stat(kEndMarker))
-      throw MissingCollectionFiles(store_->location());
-    watch_->wait(std::min(at_most - waited, std::chrono::milliseconds(1000)));
+    if (pace_) pace_->looked(false);
+    return !collections_->files().empty();
+  };
+  for (;;) {
+    if (read()) return;
+    const auto waited = std::chrono::duration_cast<milliseconds>(clock_->now() - begin);
+    const bool over = waited >= options.wait_for_run || options.stop_waiting.stop_requested();
+    const bool ended = !over && store_->stat(kEndMarker);
+    // It may have begun and ended since the files were looked for.
+    if (ended && read()) return;
+    if (over || ended) throw MissingCollectionFiles(store_->location());
+    const milliseconds rest = options.wait_for_run - waited;
+    watch_->wait(pace_ ? rest : std::min(rest, kLongestWait));
   }
 }
 
@@ -101,16 +143,32 @@ std::shared_ptr<const Snapshot> TrialIndex::up_to_date() {
 
 bool TrialIndex::refresh() {
   const std::lock_guard lock(refresh_mutex_);
+  return refresh(lock);
+}
+
+bool TrialIndex::refresh_if_due() {
+  const std::lock_guard lock(refresh_mutex_);
+  if (!pace_ || pace_->is_due()) return refresh(lock);
+  throw_damage();
+  return false;
+}
+
+bool TrialIndex::refresh(const std::lock_guard<std::mutex>& /*lock*/) {
   bool news = false;
   if (!newest()->ended && !loss_) {
     watch_->changed();  // what it has to say is looked at now
     news = look();
   }
-  if (const FormatError* const damage = worst_damage()) {
-    damage_told_ = damage_.size();
-    throw FormatError(*damage);
-  }
+  throw_damage();
   return news;
+}
+
+/// Tells the worst damage, and that all was told.
+void TrialIndex::throw_damage() {
+  const FormatError* const damage = worst_damage();
+  if (damage == nullptr) return;
+  damage_told_ = damage_.size();
+  throw FormatError(*damage);
 }
 
 void TrialIndex::require_undamaged() {
@@ -124,7 +182,9 @@ const FormatError* TrialIndex::worst_damage() const noexcept {
   return damage_.empty() ? nullptr : &damage_.front();
 }
 
-void TrialIndex::warn_once(const std::string& message) {
+void TrialIndex::warn_once(const std::string& text) {
+  const std::string message =
+      text.size() <= kLongestWarning ? text : text.substr(0, kLongestWarning) + "...";
   {
     const std::lock_guard lock(warned_mutex_);
     if (warned_.size() >= kMaxWarnings || !warned_.insert(message).second) return;
@@ -132,41 +192,62 @@ void TrialIndex::warn_once(const std::string& message) {
   log(LogLevel::Warning, message);
 }
 
-/// Reads what is new and publishes it, also when a store fails on the way.
 bool TrialIndex::look() {
   look_owed_ = true;
+  bool news = false;
+  try {
+    news = look_for_news();
+  } catch (...) {
+    if (pace_) pace_->looked(false);
+    throw;
+  }
+  if (pace_) pace_->looked(news);
+  look_owed_ = false;
+  return news;
+}
+
+/// Reads what is new and publishes it, also when a store fails on the way.
+bool TrialIndex::look_for_news() {
   // Whatever was committed before the marker was written is listed after it was seen.
-  const bool marked = store_->stat(kEndMarker).has_value();
+  RunLook::Begin begun = begin_look();
   std::set<std::string, std::less<>> ended_workers;
-  for (const ObjectInfo& info : store_->list(kEndedPrefix))
-    ended_workers.insert(info.key.substr(kEndedPrefix.size()));
+  for (std::string& worker : look_->ended_workers()) ended_workers.insert(std::move(worker));
 
   bool news = false;
   try {
-    if (marked && end_delay_.count() > 0) {
-      news = read_news(false);
+    if (begun.ended && end_delay_.count() > 0) {
+      news = read_news({.ended = false, .whole = true});
       publish(ended_workers, false);
       std::this_thread::sleep_for(end_delay_);
+      begun = begin_look();
     }
-    news = read_news(marked) || news;
+    news = read_news(begun) || news;
   } catch (...) {
-    publish(ended_workers_, false);
+    publish_what_came();
     throw;
   }
   const std::int64_t conceded = conceded_;
-  publish(std::move(ended_workers), marked);
-  look_owed_ = false;
-  return news || marked || conceded_ > conceded;
+  publish(std::move(ended_workers), begun.ended);
+  return news || begun.ended || conceded_ > conceded;
+}
+
+RunLook::Begin TrialIndex::begin_look() {
+  const auto workers = std::max<std::int64_t>(
+      collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
+  return look_->begin(follower_.listing_begins(), static_cast<std::size_t>(workers));
 }
 
 /// Reads what was committed since the last time; true if steps came or went.
-bool TrialIndex::read_news(bool run_ended) {
+bool TrialIndex::read_news(RunLook::Begin begun) {
   // Which attempts there were is known before the last segments are judged.
-  if (run_ended) read_collections();
+  if (begun.ended) read_collections();
   if (replaced_) return false;
-  const bool news = follower_.follow(run_ended, *collections_);
+  // Where every request costs they are not asked for twice in one look.
+  const bool were_read = pace_ && (begun.ended || newest() == nullptr);
+  collections_owed_ = collections_owed_ || (begun.whole && !were_read);
+  const bool news = follower_.follow(begun.ended, *collections_);
   // The tags of a step are written before its index is, so they are read after it.
-  read_collections();
+  if (collections_owed_ || follower_.needs_collections()) read_collections();
   return news;
 }
 
@@ -175,6 +256,17 @@ void TrialIndex::read_collections() {
   RunCollections::News found = collections_->read_changes(*store_);
   note_damage(found);
   if (found.changed) collections_ = std::move(found.changed);
+  collections_owed_ = false;
+  follower_.collections_were_read();
+}
+
+/// After a failure: no step is seen with collections that are older than it.
+void TrialIndex::publish_what_came() {
+  try {
+    if (collections_owed_ || follower_.needs_collections()) read_collections();
+    publish(ended_workers_, false);
+  } catch (const StoreError&) {  // then it comes with the next look
+  }
 }
 
 /// Keeps what is new of damage. Where the run was lost, all else that broke has broken with it.

@@ -13,8 +13,6 @@ using trial_detail::Reading;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A watch finds every change within the time it is asked to wait.
 constexpr std::chrono::milliseconds kLongestWait(1000);
 
@@ -22,15 +20,18 @@ constexpr std::chrono::milliseconds kLongestWait(1000);
 class StepWaiter {
  public:
   StepWaiter(TrialIndex& index, const WaitOptions& options)
-      : index_(index), stop_(options.stop), begin_(Clock::now()), timeout_(options.timeout) {}
+      : index_(index),
+        stop_(options.stop),
+        begin_(index.clock().now()),
+        timeout_(options.timeout) {}
 
   void wait_for(std::int64_t step, Mode mode) {
     if (settle(index_.newest(), step, mode) || settle(index_.up_to_date(), step, mode)) return;
     // Made before the last look, so that nothing after it is missed.
-    if (!watch_) watch_ = index_.store().watch();
+    if (!watch_) watch_ = index_.watch();
     const std::stop_callback wake_on_stop(stop_, [this] { watch_->wake(); });
     for (;;) {
-      index_.refresh();
+      index_.refresh_if_due();
       if (settle(index_.newest(), step, mode)) return;
       const std::chrono::milliseconds rest = time_left();
       if (stop_.stop_requested() || rest.count() <= 0) throw StepNotYetAvailable(step, mode);
@@ -50,12 +51,12 @@ class StepWaiter {
 
   std::chrono::milliseconds time_left() const {
     if (!timeout_) return kLongestWait;
-    return std::chrono::ceil<std::chrono::milliseconds>(begin_ + *timeout_ - Clock::now());
+    return std::chrono::ceil<std::chrono::milliseconds>(begin_ + *timeout_ - index_.clock().now());
   }
 
   TrialIndex& index_;
   const std::stop_token stop_;
-  const Clock::time_point begin_;
+  const TrialClock::Time begin_;
   const std::optional<std::chrono::milliseconds> timeout_;
   std::unique_ptr<Watch> watch_;
 };
@@ -76,7 +77,7 @@ bool Trial::wait_for_change(std::chrono::milliseconds at_most) const {
     const std::lock_guard lock(view_->watch_mutex);
     if (!view_->watch) {
       // Nobody has listened so far: the run may well have changed.
-      view_->watch = view_->index->store().watch();
+      view_->watch = view_->index->watch();
       return true;
     }
     watch = view_->watch.get();
@@ -87,6 +88,7 @@ bool Trial::wait_for_change(std::chrono::milliseconds at_most) const {
 void Trial::wake() const {
   const std::lock_guard lock(view_->watch_mutex);
   if (view_->watch) view_->watch->wake();
+  view_->index->reader().stop_waiting();
 }
 
 }  // namespace cupel

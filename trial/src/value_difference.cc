@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "cupel/core/element_type.h"
 #include "cupel/core/error.h"
 
 namespace cupel::trial_detail {
@@ -36,21 +37,13 @@ double integer_distance(T a, T b) noexcept {
 }
 
 template <class T>
-double to_double(T number) noexcept {
-  if constexpr (std::is_same_v<T, double>)
-    return number;
-  else
-    return static_cast<double>(static_cast<float>(number));
-}
-
-template <class T>
 void compare_elements(const TensorValue& a, const TensorValue& b, const Tolerance& tolerance,
                       Differences& differences) {
   const std::span<const T> left = a.as<T>(), right = b.as<T>();
   for (std::size_t i = 0; i < left.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
     if constexpr (is_floating(kDTypeOf<T>)) {
-      const double x = to_double(left[i]), y = to_double(right[i]);
+      const double x = as_double(left[i]), y = as_double(right[i]);
       if (!tolerance.same(x, y)) differences.add(index, distance(x, y));
     } else if (left[i] != right[i]) {
       if constexpr (std::is_same_v<T, bool>)
@@ -111,50 +104,11 @@ std::optional<ValueDifference> difference_of(const TensorValue& a, const TensorV
                                              const Tolerance& tolerance) {
   if (same_bytes(a.bytes(), b.bytes())) return std::nullopt;
   Differences differences;
-  const auto compare = [&]<class T>(T) { compare_elements<T>(a, b, tolerance, differences); };
-  switch (a.dtype()) {
-    case DType::Bool:
-      compare(bool{});
-      break;
-    case DType::I8:
-      compare(std::int8_t{});
-      break;
-    case DType::I16:
-      compare(std::int16_t{});
-      break;
-    case DType::I32:
-      compare(std::int32_t{});
-      break;
-    case DType::I64:
-      compare(std::int64_t{});
-      break;
-    case DType::U8:
-      compare(std::uint8_t{});
-      break;
-    case DType::U16:
-      compare(std::uint16_t{});
-      break;
-    case DType::U32:
-      compare(std::uint32_t{});
-      break;
-    case DType::U64:
-      compare(std::uint64_t{});
-      break;
-    case DType::F16:
-      compare(Float16{});
-      break;
-    case DType::BF16:
-      compare(BFloat16{});
-      break;
-    case DType::F32:
-      compare(float{});
-      break;
-    case DType::F64:
-      compare(double{});
-      break;
-    case DType::Utf8:
-      compare_texts(a, b, differences);
-      break;
+  if (a.dtype() == DType::Utf8) {
+    compare_texts(a, b, differences);
+  } else {
+    with_element_type(a.dtype(),
+                      [&]<class T>(T) { compare_elements<T>(a, b, tolerance, differences); });
   }
   return differences.found();
 }

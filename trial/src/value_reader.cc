@@ -1,32 +1,34 @@
 #include "value_reader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <system_error>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
 
 namespace cupel::trial_detail {
 
 namespace {
 
-/// Whether the events file holds [offset, offset + length), which is looked up once per segment;
-/// nothing when there is no such file.
-std::optional<bool> holds(const Store& store, const SegmentFiles& files, std::uint64_t offset,
-                          std::uint64_t length) {
-  const auto inside = [&](std::uint64_t size) { return offset <= size && length <= size - offset; };
-  if (inside(files.events_size.load(std::memory_order_relaxed))) return true;
-  const std::optional<ObjectInfo> info = store.stat(files.events_key);
-  if (!info) return std::nullopt;
-  files.events_size.store(info->size, std::memory_order_relaxed);
-  return inside(info->size);
-}
+using std::chrono::milliseconds;
+
+// What a thread reads at one time; a request that is under way for long costs less than threads.
+constexpr std::uint64_t kTaskBytes = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kCostlyTaskBytes = std::uint64_t{8} << 20U;
+constexpr std::size_t kMostThreads = 4;
+
+// For so much memory is asked because the index says so; for more the file must be as long.
+constexpr std::uint64_t kTrustedBytes = std::uint64_t{64} << 20U;
+
+// A missing object is asked for again after the first, then twice as long each time.
+constexpr milliseconds kFirstPause{250};
+constexpr milliseconds kLongestPause{5000};
 
 TensorValue inline_value(const IndexData& data, const ValuePlace& place) {
   const RowForm& form = data.forms[place.rows->block->form(place.row)];
@@ -38,25 +40,6 @@ TensorValue inline_value(const IndexData& data, const ValuePlace& place) {
                      place.rows->files->index_key, 0);
 }
 
-/// Memory for a stored value; nothing when the events file is not there.
-std::optional<AlignedBuffer> memory_for(const Store& store, const IndexData& data,
-                                        const ValuePlace& place) {
-  const RowBlock& block = *place.rows->block;
-  const RowForm& form = data.forms[block.form(place.row)];
-  const std::string& key = place.rows->files->events_key;
-  const std::uint64_t offset = block.offset(place.row), length = block.length(place.row);
-  const std::size_t element = element_size(form.dtype);
-  // Divided, not multiplied: a product could wrap around.
-  if (element != 0 &&
-      (length % element != 0 || length / element != static_cast<std::uint64_t>(form.elements)))
-    throw FormatError(key, offset, "the value's length does not fit its type and shape");
-  const std::optional<bool> is_there = holds(store, *place.rows->files, offset, length);
-  if (!is_there) return std::nullopt;
-  if (!*is_there)
-    throw FormatError(key, offset, "the value lies behind the end of the events file");
-  return AlignedBuffer(static_cast<std::size_t>(length));
-}
-
 /// What was read, once it is known to be what was written.
 TensorValue checked_value(const IndexData& data, const ValuePlace& place, AlignedBuffer buffer,
                           std::size_t got) {
@@ -64,6 +47,8 @@ TensorValue checked_value(const IndexData& data, const ValuePlace& place, Aligne
   const RowForm& form = data.forms[block.form(place.row)];
   const std::string& key = place.rows->files->events_key;
   const std::uint64_t offset = block.offset(place.row);
+  if (got == 0 && !buffer.span().empty())
+    throw FormatError(key, offset, "the value lies behind the end of the events file");
   if (got != block.length(place.row))
     throw FormatError(key, offset + got, "the events file ends inside the value");
   if (crc32c(buffer.span()) != block.crc32c(place.row))
@@ -72,59 +57,9 @@ TensorValue checked_value(const IndexData& data, const ValuePlace& place, Aligne
                      std::make_shared<const AlignedBuffer>(std::move(buffer)), key, offset);
 }
 
-using Values = std::span<std::optional<TensorValue>>;
-
-/// Reads values of one segment.
-void read_together(const Store& store, const IndexData& data, std::span<const ValuePlace> places,
-                   Values values) {
-  std::vector<std::optional<AlignedBuffer>> buffers(places.size());
-  std::vector<Store::Range> ranges;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& [rows, row] = places[i];
-    if (rows->block->is_inline(row)) {
-      values[i] = inline_value(data, places[i]);
-    } else if ((buffers[i] = memory_for(store, data, places[i])) && buffers[i]->size() > 0) {
-      ranges.push_back({rows->block->offset(row), buffers[i]->span()});
-    }
-  }
-  if (!ranges.empty()) store.get_ranges(places.front().rows->files->events_key, ranges);
-  auto read = ranges.begin();
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (!buffers[i]) continue;
-    const std::size_t got = buffers[i]->size() > 0 ? (read++)->got : 0;
-    values[i] = checked_value(data, places[i], *std::move(buffers[i]), got);
-  }
-}
-
-/// A part of the places, all of one segment.
-struct Task {
-  std::size_t begin = 0, end = 0;
-  std::exception_ptr failure = nullptr;
-};
-
-constexpr std::uint64_t kTaskBytes = std::uint64_t{1} << 20U;
-
-std::uint64_t stored_bytes(std::span<const ValuePlace> places) {
-  std::uint64_t bytes = 0;
-  for (const auto& [rows, row] : places)
-    if (rows->block->is_stored(row)) bytes += rows->block->length(row);
-  return bytes;
-}
-
-std::vector<Task> tasks_of(std::span<const ValuePlace> places) {
-  std::vector<Task> tasks;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& [rows, row] = places[i];
-    const bool fits = i > 0 && rows->files == places[i - 1].rows->files && bytes < kTaskBytes;
-    if (!fits) {
-      tasks.push_back({i, i});
-      bytes = 0;
-    }
-    tasks.back().end = i + 1;
-    if (rows->block->is_stored(row)) bytes += rows->block->length(row);
-  }
-  return tasks;
+std::uint64_t stored_bytes(const ValuePlace& place) {
+  const RowBlock& block = *place.rows->block;
+  return block.is_stored(place.row) ? block.length(place.row) : 0;
 }
 
 }  // namespace
@@ -133,48 +68,203 @@ Shape shape_of(const RowForm& form) noexcept {
   return form.has_shape ? Shape(form.extents) : Shape{form.elements};
 }
 
-std::optional<TensorValue> read_value(const Store& store, const IndexData& data,
-                                      const StepRows& rows, std::size_t row) {
-  const ValuePlace place{&rows, row};
-  if (rows.block->is_inline(row)) return inline_value(data, place);
-  std::optional<AlignedBuffer> buffer = memory_for(store, data, place);
-  if (!buffer) return std::nullopt;
-  const std::size_t got =
-      buffer->size() == 0
-          ? 0
-          : store.get_range(rows.files->events_key, rows.block->offset(row), buffer->span());
-  return checked_value(data, place, *std::move(buffer), got);
+/// Places of one file, by their numbers.
+struct ValueReader::Task {
+  std::vector<std::size_t> places;
+  std::uint64_t bytes = 0;
+  std::exception_ptr failure = nullptr;
+};
+
+ValueReader::ValueReader(const Store& store, const IndexData& data,
+                         std::shared_ptr<const TrialClock> clock, const TrialOptions& options)
+    : store_(store),
+      data_(data),
+      clock_(std::move(clock)),
+      requests_cost_(!store.can_append()),
+      requests_at_once_(static_cast<std::size_t>(options.requests_at_once)),
+      patience_(options.value_patience) {}
+
+std::uint64_t ValueReader::bytes_ahead() const noexcept {
+  // Less than several threads would share: rules have threads of their own.
+  return requests_cost_ ? kCostlyTaskBytes : kTaskBytes / 2;
 }
 
-std::vector<std::optional<TensorValue>> read_values(const Store& store, const IndexData& data,
-                                                    std::span<const ValuePlace> places) {
+/// Whether the events file holds [offset, offset + length), which is looked up once per segment;
+/// nothing when there is no such file.
+std::optional<bool> ValueReader::holds(const SegmentFiles& files, std::uint64_t offset,
+                                       std::uint64_t length) {
+  const auto inside = [&](std::uint64_t size) { return offset <= size && length <= size - offset; };
+  if (inside(files.events_size.load(std::memory_order_relaxed))) return true;
+  const std::optional<ObjectInfo> info = store_.stat(files.events_key);
+  if (!info) return std::nullopt;
+  files.events_size.store(info->size, std::memory_order_relaxed);
+  return inside(info->size);
+}
+
+/// Memory for a stored value; nothing when the events file is known not to be there.
+std::optional<AlignedBuffer> ValueReader::memory_for(const ValuePlace& place) {
+  const RowBlock& block = *place.rows->block;
+  const RowForm& form = data_.forms[block.form(place.row)];
+  const std::string& key = place.rows->files->events_key;
+  const std::uint64_t offset = block.offset(place.row), length = block.length(place.row);
+  const std::size_t element = element_size(form.dtype);
+  // Divided, not multiplied: a product could wrap around.
+  if (element != 0 &&
+      (length % element != 0 || length / element != static_cast<std::uint64_t>(form.elements)))
+    throw FormatError(key, offset, "the value's length does not fit its type and shape");
+  if (!requests_cost_ || length > kTrustedBytes) {
+    const std::optional<bool> is_there = holds(*place.rows->files, offset, length);
+    if (!is_there) return std::nullopt;
+    if (!*is_there)
+      throw FormatError(key, offset, "the value lies behind the end of the events file");
+  }
+  return AlignedBuffer(static_cast<std::size_t>(length));
+}
+
+/// How long somebody waits for an object that is missing.
+class ValueReader::Patience {
+ public:
+  Patience(ValueReader& reader, const SegmentFiles& files)
+      : reader_(reader), until_(files.seen + reader.patience_) {
+    const std::lock_guard lock(reader_.mutex_);
+    stops_ = reader_.stops_;
+  }
+
+  /// Waits until it is to be asked for again; false when it is to be missed.
+  bool wait(const std::string& key) {
+    const TrialClock::Time now = reader_.clock_->now();
+    if (now >= until_) return false;
+    if (pause_ == kFirstPause)
+      log(LogLevel::Info, "waiting for values that an index names: " + key);
+    const TrialClock::Time again = std::min(now + pause_, until_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    std::unique_lock lock(reader_.mutex_);
+    while (reader_.stops_ == stops_ && reader_.clock_->now() < again)
+      reader_.clock_->wait_until(reader_.stopped_, lock, again);
+    return reader_.stops_ == stops_;
+  }
+
+ private:
+  ValueReader& reader_;
+  const TrialClock::Time until_;
+  milliseconds pause_ = kFirstPause;
+  std::uint64_t stops_ = 0;
+};
+
+void ValueReader::stop_waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++stops_;
+  }
+  stopped_.notify_all();
+}
+
+/// Reads parts of an events file; false when there is none.
+bool ValueReader::get(const SegmentFiles& files, std::span<Store::Range> ranges) {
+  if (!requests_cost_) {
+    store_.get_ranges(files.events_key, ranges);
+    return true;
+  }
+  Patience patience(*this, files);
+  for (bool was_there = false;;) {
+    try {
+      store_.get_ranges(files.events_key, ranges);
+      return true;
+    } catch (const StoreError& error) {
+      // Whoever is refused asks whether it is there; it may have come just now.
+      if (was_there || error.retryable) throw;
+      was_there = store_.stat(files.events_key).has_value();
+      if (!was_there && !patience.wait(files.events_key)) return false;
+    }
+  }
+}
+
+/// Reads values of one segment.
+void ValueReader::read_together(std::span<const ValuePlace> places, Values values) {
+  std::vector<std::optional<AlignedBuffer>> buffers(places.size());
+  std::vector<Store::Range> ranges;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& [rows, row] = places[i];
+    if (rows->block->is_inline(row)) {
+      values[i] = inline_value(data_, places[i]);
+    } else if ((buffers[i] = memory_for(places[i])) && buffers[i]->size() > 0) {
+      ranges.push_back({rows->block->offset(row), buffers[i]->span()});
+    }
+  }
+  if (!ranges.empty() && !get(*places.front().rows->files, ranges)) return;
+  auto read = ranges.begin();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!buffers[i]) continue;
+    const std::size_t got = buffers[i]->size() > 0 ? (read++)->got : 0;
+    values[i] = checked_value(data_, places[i], *std::move(buffers[i]), got);
+  }
+}
+
+/// In the order of the first place of each.
+std::vector<ValueReader::Task> ValueReader::tasks_of(std::span<const ValuePlace> places) const {
+  const std::uint64_t most_bytes = requests_cost_ ? kCostlyTaskBytes : kTaskBytes;
+  std::vector<Task> tasks;
+  std::unordered_map<const SegmentFiles*, std::size_t> task_of;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto [known, is_new] = task_of.try_emplace(places[i].rows->files, tasks.size());
+    if (!is_new && tasks[known->second].bytes >= most_bytes) known->second = tasks.size();
+    if (known->second == tasks.size()) tasks.emplace_back();
+    Task& task = tasks[known->second];
+    task.places.push_back(i);
+    task.bytes += stored_bytes(places[i]);
+  }
+  return tasks;
+}
+
+std::size_t ValueReader::threads_for(const std::vector<Task>& tasks,
+                                     std::span<const ValuePlace> places) const {
+  if (requests_cost_) {
+    const auto asks = [](const Task& task) { return task.bytes > 0; };
+    const auto requests = static_cast<std::size_t>(std::ranges::count_if(tasks, asks));
+    return std::clamp<std::size_t>(requests, 1, requests_at_once_);
+  }
+  std::uint64_t bytes = 0;
+  for (const ValuePlace& place : places) bytes += stored_bytes(place);
+  if (bytes < kTaskBytes) return 1;
+  return std::min({tasks.size(), std::size_t{std::thread::hardware_concurrency()}, kMostThreads});
+}
+
+std::optional<TensorValue> ValueReader::read(const StepRows& rows, std::size_t row) {
+  const ValuePlace place{&rows, row};
+  if (rows.block->is_inline(row)) return inline_value(data_, place);
+  std::optional<TensorValue> value;
+  read_together({&place, 1}, {&value, 1});
+  return value;
+}
+
+std::vector<std::optional<TensorValue>> ValueReader::read(std::span<const ValuePlace> places) {
   std::vector<std::optional<TensorValue>> values(places.size());
   std::vector<Task> tasks = tasks_of(places);
   std::atomic<std::size_t> next{0};
   std::atomic<bool> failed{false};
+  const auto perform = [&](Task& task) {
+    std::vector<ValuePlace> its_places;
+    for (const std::size_t i : task.places) its_places.push_back(places[i]);
+    std::vector<std::optional<TensorValue>> its_values(its_places.size());
+    read_together(its_places, its_values);
+    for (std::size_t i = 0; i < its_values.size(); ++i)
+      values[task.places[i]] = std::move(its_values[i]);
+  };
   const auto work = [&] {
     // Tasks are taken in order, and what was taken is done: the first that fails is always found.
     while (!failed) {
       const std::size_t i = next++;
       if (i >= tasks.size()) return;
-      Task& task = tasks[i];
-      const std::size_t count = task.end - task.begin;
       try {
-        read_together(store, data, places.subspan(task.begin, count),
-                      Values(values).subspan(task.begin, count));
+        perform(tasks[i]);
       } catch (...) {
-        task.failure = std::current_exception();
+        tasks[i].failure = std::current_exception();
         failed = true;
       }
     }
   };
   {
-    constexpr std::size_t kMostThreads = 4;
-    const bool is_worth_it = stored_bytes(places) >= kTaskBytes;
-    const std::size_t threads =
-        is_worth_it ? std::min({tasks.size(), std::size_t{std::thread::hardware_concurrency()},
-                                kMostThreads})
-                    : 1;
+    const std::size_t threads = threads_for(tasks, places);
     std::vector<std::jthread> helpers;
     try {
       while (helpers.size() + 1 < threads) helpers.emplace_back(work);

@@ -8,13 +8,6 @@
 
 namespace cupel::trial_detail {
 
-namespace {
-
-// Less than read_values() shares among threads: rules have threads of their own.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 19U;
-
-}  // namespace
-
 std::optional<TensorValue> ValuesAhead::take(std::size_t nth,
                                              std::optional<Reduction> unless_saved) {
   const StepRows& rows = *parts_[rows_[nth].part].rows;
@@ -28,8 +21,7 @@ std::optional<TensorValue> ValuesAhead::take(std::size_t nth,
       one_by_one_ = true;  // so that it is thrown of the value that is damaged
     }
   }
-  if (next_ == read_.size() || read_[next_] != nth)
-    return read_value(store_, data_, rows, row_of(nth));
+  if (next_ == read_.size() || read_[next_] != nth) return reader_.read(rows, row_of(nth));
   return std::exchange(values_[next_++], std::nullopt);
 }
 
@@ -44,15 +36,16 @@ void ValuesAhead::read_from(std::size_t nth, std::optional<Reduction> unless_sav
   for (std::size_t i = nth; i < rows_.size(); ++i) {
     const StepRows& rows = *parts_[rows_[i].part].rows;
     const std::size_t row = row_of(i);
-    if (rows.files != files || !rows.block->is_stored(row)) continue;
+    if (!rows.block->is_stored(row)) continue;
+    if (rows.files != files && !reader_.reads_files_together()) continue;
     if (i > nth && unless_saved && rows.block->reduction(row, *unless_saved)) continue;
     if (i > nth && cache_.has_value(key_of(i))) continue;
     bytes += rows.block->length(row);
-    if (i > nth && bytes > kMostBytes) break;
+    if (i > nth && bytes > reader_.bytes_ahead()) break;
     chosen.push_back(i);
     places.push_back({&rows, row});
   }
-  values_ = read_values(store_, data_, places);
+  values_ = reader_.read(places);
   read_ = std::move(chosen);
   if (!cache_.is_on()) return;
   for (std::size_t i = 0; i < read_.size(); ++i)

@@ -21,12 +21,12 @@ namespace cupel::trial_detail {
 class ValuesAhead {
  public:
   /// Borrows all of it.
-  ValuesAhead(TrialIndex& index, const IndexData& data, std::span<const StepPart> parts,
+  ValuesAhead(TrialIndex& index, std::span<const StepPart> parts,
               std::span<const RowPlan::Row> rows)
-      : store_(index.store()), cache_(index.values()), data_(data), parts_(parts), rows_(rows) {}
+      : reader_(index.reader()), cache_(index.values()), parts_(parts), rows_(rows) {}
 
-  /// The value of the plan's nth row, as read_value() has it. Of those that follow, the ones for
-  /// which the index does not have the reduction, if one is given, are read with it.
+  /// The value of the plan's nth row, as ValueReader::read() has it. Of those that follow, the ones
+  /// for which the index does not have the reduction, if one is given, are read with it.
   std::optional<TensorValue> take(std::size_t nth, std::optional<Reduction> unless_saved);
 
  private:
@@ -38,9 +38,8 @@ class ValuesAhead {
     return std::size_t{parts_[rows_[nth].part].rows->first_row} + rows_[nth].position;
   }
 
-  const Store& store_;
+  ValueReader& reader_;
   ValueCache& cache_;
-  const IndexData& data_;
   const std::span<const StepPart> parts_;
   const std::span<const RowPlan::Row> rows_;
   std::vector<std::size_t> read_;  // which rows', rising

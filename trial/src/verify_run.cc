@@ -1,11 +1,14 @@
 // The run as a whole: which files there are, and whether they belong together. What is inside a
-// segment is SegmentCheck's.
+// segment is SegmentCheck's; where requests cost time several are checked at once. What they found
+// is put together in the order of the segments.
 
 #include "cupel/trial/verify_run.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -17,6 +20,7 @@
 #include "findings.h"
 #include "run_listing.h"
 #include "segment_check.h"
+#include "work_ahead.h"
 
 namespace cupel {
 
@@ -26,7 +30,10 @@ using trial_detail::Findings;
 using trial_detail::RunListing;
 using trial_detail::SealDemand;
 using trial_detail::SegmentCheck;
+using trial_detail::WorkAhead;
 
+// What is being checked, or waits for its findings to be told.
+constexpr std::uint64_t kMostBytesAhead = std::uint64_t{512} << 20U;
 constexpr const char* kForeign = "not a file of a run";
 constexpr std::string_view kAllCollections = "collections/";
 
@@ -44,14 +51,26 @@ class RunCheck {
   VerifyReport run();
 
  private:
+  struct Job {
+    const RunListing::Segment* segment;
+    SealDemand demand;
+    bool begins_attempt;
+    const CollectionsFile* said;                    // null: nothing
+    std::unique_ptr<SegmentCheck> check = nullptr;  // from when it begins
+    std::uint64_t told_bytes = 0;                   // of progress
+  };
+
   void read_collections();
-  void check_worker(const std::string& worker, const std::vector<RunListing::Segment>& segments);
-  void check_segment(const RunListing::Segment& segment, SealDemand demand,
-                     const CollectionsFile* said);
+  void list_jobs(const std::string& worker, const std::vector<RunListing::Segment>& segments);
+  void check_jobs();
+  void perform(Job& job);
+  void conclude(Job& job);
+  std::uint64_t bytes_of(const RunListing::Segment& segment) const;
   void check_number(const SegmentName& name, const std::optional<SegmentIdentity>& identity);
   void check_events_without_index();
   void check_markers();
-  void read_bytes(std::uint64_t bytes);
+  void read_bytes(Job& job, std::uint64_t bytes);
+  void read_all(Job& job);
 
   const Store& store_;
   const VerifyOptions& options_;
@@ -62,7 +81,11 @@ class RunCheck {
   std::map<std::string, CollectionsFile> collections_;
   std::set<std::string> damaged_collections_;  // workers
   std::vector<std::int64_t> steps_;
-  std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
+  std::vector<Job> jobs_;
+  std::uint64_t total_bytes_ = 0;
+
+  std::mutex progress_mutex_;     // guards what several segments tell of
+  std::uint64_t done_bytes_ = 0;  // with Job::told_bytes
 
   // Of the attempt that is being checked.
   std::int64_t next_segment_ = 0;
@@ -81,7 +104,8 @@ VerifyReport RunCheck::run() {
   read_collections();
 
   for (const std::string& key : listing_.foreign) findings_.remark(key, 0, kForeign);
-  for (const auto& [worker, segments] : listing_.workers) check_worker(worker, segments);
+  for (const auto& [worker, segments] : listing_.workers) list_jobs(worker, segments);
+  check_jobs();
   report_.stopped = options_.stop.stop_requested();
   if (!report_.stopped) {
     check_events_without_index();
@@ -122,19 +146,16 @@ void RunCheck::read_collections() {
     throw MissingCollectionFiles(store_.location());
 }
 
-void RunCheck::check_worker(const std::string& worker,
-                            const std::vector<RunListing::Segment>& segments) {
+void RunCheck::list_jobs(const std::string& worker,
+                         const std::vector<RunListing::Segment>& segments) {
   const auto found = collections_.find(worker);
   const CollectionsFile* said = found == collections_.end() ? nullptr : &found->second;
   if (said == nullptr && !damaged_collections_.contains(worker))
     findings_.damage(collections_key(worker), 0,
                      "the file is missing, though the worker has segments");
-  for (std::size_t i = 0; i < segments.size() && !options_.stop.stop_requested(); ++i) {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
     const SegmentName& name = segments[i].name;
-    if (i == 0 || segments[i - 1].name.attempt != name.attempt) {
-      next_segment_ = 0;
-      last_step_ = -1;
-    }
+    const bool begins_attempt = i == 0 || segments[i - 1].name.attempt != name.attempt;
     const bool is_last = i + 1 == segments.size();
     const bool last_of_attempt = is_last || segments[i + 1].name.attempt != name.attempt;
     // A later attempt may have committed nothing.
@@ -142,17 +163,45 @@ void RunCheck::check_worker(const std::string& worker,
     const SealDemand demand = !last_of_attempt || (is_newest && report_.ended) ? SealDemand::Sealed
                               : is_newest                                      ? SealDemand::None
                                           : SealDemand::EarlierTry;
-    check_segment(segments[i], demand, said);
+    jobs_.push_back({&segments[i], demand, begins_attempt, said});
   }
 }
 
-void RunCheck::check_segment(const RunListing::Segment& segment, SealDemand demand,
-                             const CollectionsFile* said) {
-  const SegmentName& name = segment.name;
-  const std::uint64_t before = done_bytes_;
-  SegmentCheck check(store_, name, demand, options_.stop,
-                     [this](std::uint64_t bytes) { read_bytes(bytes); });
-  check.run();
+void RunCheck::check_jobs() {
+  std::vector<WorkAhead::Task> tasks;
+  for (Job& job : jobs_) tasks.push_back({[this, &job] { perform(job); }, bytes_of(*job.segment)});
+  const auto at_once = static_cast<std::size_t>(std::max(options_.requests_at_once, 1));
+  WorkAhead work(std::move(tasks), store_.can_append() ? 1 : at_once, kMostBytesAhead);
+  for (std::size_t i = 0; i < jobs_.size() && !options_.stop.stop_requested(); ++i) {
+    work.await(i);
+    conclude(jobs_[i]);
+  }
+}
+
+void RunCheck::perform(Job& job) {
+  job.check =
+      std::make_unique<SegmentCheck>(store_, job.segment->name, job.demand, options_.stop,
+                                     [this, &job](std::uint64_t bytes) { read_bytes(job, bytes); });
+  job.check->run();
+}
+
+/// Of its files, as they were listed.
+std::uint64_t RunCheck::bytes_of(const RunListing::Segment& segment) const {
+  const std::string events_key = segment.name.events_key();
+  const auto events = std::ranges::lower_bound(events_, events_key, {}, &ObjectInfo::key);
+  const bool has_events = events != events_.end() && events->key == events_key;
+  return segment.size + (has_events ? events->size : 0);
+}
+
+void RunCheck::conclude(Job& job) {
+  const std::unique_ptr<SegmentCheck> done = std::move(job.check);
+  const SegmentCheck& check = *done;
+  const SegmentName& name = job.segment->name;
+  const CollectionsFile* const said = job.said;
+  if (job.begins_attempt) {
+    next_segment_ = 0;
+    last_step_ = -1;
+  }
   ++report_.index_files;
   if (check.has_events) ++report_.events_files;
   report_.rows += check.rows;
@@ -182,12 +231,7 @@ void RunCheck::check_segment(const RunListing::Segment& segment, SealDemand dema
     }
   }
 
-  const auto events = std::lower_bound(
-      events_.begin(), events_.end(), name.events_key(),
-      [](const ObjectInfo& info, const std::string& key) { return info.key < key; });
-  done_bytes_ = before + segment.size;
-  if (events != events_.end() && events->key == name.events_key()) done_bytes_ += events->size;
-  read_bytes(0);
+  read_all(job);
 }
 
 void RunCheck::check_number(const SegmentName& name,
@@ -247,9 +291,20 @@ void RunCheck::check_markers() {
   }
 }
 
-void RunCheck::read_bytes(std::uint64_t bytes) {
+void RunCheck::read_bytes(Job& job, std::uint64_t bytes) {
+  const std::lock_guard lock(progress_mutex_);
+  job.told_bytes += bytes;
   done_bytes_ += bytes;
   if (options_.progress) options_.progress(std::min(done_bytes_, total_bytes_), total_bytes_);
+}
+
+/// What was read twice, or not at all, counts once.
+void RunCheck::read_all(Job& job) {
+  {
+    const std::lock_guard lock(progress_mutex_);
+    done_bytes_ -= std::exchange(job.told_bytes, 0);
+  }
+  read_bytes(job, bytes_of(*job.segment));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ std::size_t Trial::visit_parts(const Reading& reading, std::int64_t begin, std::
   StepMerge merge(reading, begin, last);
   for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) {
     const std::shared_ptr<const RowPlan> plan = selection.state_->plan(parts);
-    ValuesAhead values(*view_->index, *reading.snapshot().data, parts, plan->rows);
+    ValuesAhead values(*view_->index, parts, plan->rows);
     place.values = &values;
     place.cache = &view_->index->values();
     for (place.nth = 0; place.nth < plan->rows.size(); ++place.nth) {

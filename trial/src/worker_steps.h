@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cupel/core/mode.h"
+#include "cupel/trial/trial_clock.h"
 #include "names.h"
 #include "rows.h"
 #include "stable_vector.h"
@@ -21,6 +22,7 @@ namespace cupel::trial_detail {
 struct SegmentFiles {
   std::string index_key;
   std::string events_key;
+  TrialClock::Time seen{};                            ///< When the index file was read first.
   mutable std::atomic<std::uint64_t> events_size{0};  ///< Grows; 0: nobody has looked yet.
 };
 

@@ -19,9 +19,13 @@ struct CopyReport {
 };
 
 struct CopyOptions {
-  /// Called now and then with the bytes copied so far and those that were there to be copied.
+  /// Called now and then, one call at a time, with the bytes copied so far and those that were
+  /// there to be copied.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
   std::stop_token stop = {};  ///< Ends the copy early.
+  /// How many segments are copied at once where one of the stores is such that every request costs
+  /// time (Store::can_append() is false).
+  int requests_at_once = 16;
 };
 
 /// Copies a run, also one that is being written: the copy is what a reader of `from` could have

@@ -36,10 +36,18 @@ struct TensorRecord {
   DType dtype = DType::F32;
   std::int64_t elements = 0;
   bool has_value = false;  ///< The raw value was saved.
+  std::int64_t bytes = 0;  ///< Of the saved raw value.
   std::optional<Shape> shape;
   std::optional<ValueCounts>
       counts;                  ///< Of floating-point tensors whose values the hook looked at.
   ReductionValues reductions;  ///< The saved ones.
+};
+
+/// A reduction as the index holds it, of whom and of when.
+struct SavedReduction {
+  double value = 0;
+  std::int64_t step = 0;    ///< Global.
+  std::string_view worker;  ///< Lives as long as the trial and its views.
 };
 
 /// One tensor of a trial, over all its steps. A cheap handle that must not outlive the view it came
@@ -73,7 +81,12 @@ class Tensor {
   /// unknown name.
   double reduction_value(std::int64_t step, std::string_view reduction,
                          const ReductionQuery& query = {}) const;
-  /// The saved reductions only.
+  /// The saved one only, nothing where that is none; throws like value() where nothing of the
+  /// tensor was saved at the step.
+  std::optional<SavedReduction> find_reduction(std::int64_t step, Reduction reduction,
+                                               Mode mode = Mode::Global,
+                                               std::string_view worker = {}) const;
+  /// All that were saved.
   ReductionValues reduction_values(std::int64_t step, Mode mode = Mode::Global,
                                    std::string_view worker = {}) const;
 

@@ -20,6 +20,7 @@
 #include "cupel/trial/step_range.h"
 #include "cupel/trial/tensor.h"
 #include "cupel/trial/tensor_value.h"
+#include "cupel/trial/trial_clock.h"
 
 namespace cupel {
 
@@ -31,6 +32,7 @@ struct TrialOptions {
   StepRange range_steps = {};  ///< Only these global steps are loaded.
   /// How long to wait for a run that is not there yet; default: not at all.
   std::chrono::milliseconds wait_for_run = std::chrono::milliseconds(0);
+  std::stop_token stop_waiting = {};  ///< Ends that as the time does.
   /// How long the refresh that finds the end marker pauses, to look once more before the run counts
   /// as ended: for files that another program copies here in whatever order. Our own writers need
   /// none. Default: SMDEBUG_TRAINING_END_DELAY_REFRESH in seconds, where it is set, else no pause.
@@ -43,6 +45,26 @@ struct TrialOptions {
   std::optional<std::int64_t> wait_window = std::nullopt;
   /// Told how many bytes of how many of the index are read while the run is opened.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
+
+  // The following are of stores in which every request costs time and money, and objects are only
+  // put whole (Store::can_append() is false).
+
+  /// Whoever waits for news has the run looked at between `poll_least` and `poll_most` after the
+  /// look before: the sooner, the nearer the moment when news are expected, which is when as much
+  /// time has passed as between the last ones. Queries look when the last look is `poll_least` old;
+  /// refresh() always does. A look is one request, and one more for each new index object. None may
+  /// be negative; of `poll_least` and `poll_most` the greater one is the upper bound.
+  std::chrono::milliseconds poll_least = std::chrono::milliseconds(250);
+  std::chrono::milliseconds poll_most = std::chrono::milliseconds(5000);
+  /// How often what hardly ever changes is asked for as well: a few requests more. Until then a
+  /// worker that is far behind the others, or the end of one of several, may go unnoticed; tags and
+  /// collections do not, nor does the end of the run.
+  std::chrono::milliseconds poll_all = std::chrono::seconds(60);
+  /// How long a value's object may be missing after the index that names it was seen. Whoever asks
+  /// for the value waits so long, then it is TensorUnavailableForStep.
+  std::chrono::milliseconds value_patience = std::chrono::seconds(60);
+  int requests_at_once = 16;  ///< For objects that are read together; at least 1.
+  std::shared_ptr<const TrialClock> clock = nullptr;  ///< Default: the machine's.
 };
 
 /// Selects names of tensors; what is left out selects everything. regex and collection exclude each
@@ -203,9 +225,14 @@ class Trial {
   /// Looks for newly committed steps; true if there were any, or the run ended. Does nothing when
   /// ended. A pinned view stays as it is.
   bool refresh() const;
+  /// The same where a look costs nothing, or is due (TrialOptions::poll_least); else nothing, and
+  /// false.
+  bool refresh_if_due() const;
+  /// Whether looking costs: the store is one in which every request does.
+  bool looks_cost() const noexcept;
   /// Waits until the run may have changed since the last call (true) or the time is over; wake()
   /// ends it from any thread. The first call on a view returns true at once. One thread at a time
-  /// waits on a view.
+  /// waits on a view. wake() also ends what waits for missing values, on any view.
   bool wait_for_change(std::chrono::milliseconds at_most) const;
   void wake() const;
 
@@ -215,7 +242,8 @@ class Trial {
 
   /// From now on up to so many bytes of values that were read are kept for whoever asks next,
   /// through any view of the run, and about an eighth of that for what was computed of them. For
-  /// several readers that go through the same steps side by side. 0, as in the beginning: none.
+  /// readers that go through the same steps side by side, or look back at the steps before. 0, as
+  /// in the beginning: none.
   void keep_values(std::uint64_t bytes) const;
 
   /// The newest snapshot, or the pinned one; does not look for newer steps.

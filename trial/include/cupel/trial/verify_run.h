@@ -40,9 +40,12 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  /// Called now and then with the bytes read so far and those to be read.
+  /// Called now and then, one call at a time, with the bytes read so far and those to be read.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
   std::stop_token stop = {};  ///< Ends the check early: the report then says so.
+  /// How many segments are checked at once where every request costs time (Store::can_append() is
+  /// false).
+  int requests_at_once = 16;
 };
 
 /// Reads all of a run again and checks it: every checksum, what lies around the values, the index

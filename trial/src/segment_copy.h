@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cupel/core/aligned_buffer.h"
+#include "cupel/format/layout.h"
+#include "cupel/store/store.h"
+
+namespace cupel::trial_detail {
+
+/// A segment that is to be copied, as it was listed.
+struct SegmentToCopy {
+  SegmentName name;
+  bool must_be_sealed = false;
+  std::uint64_t index_size = 0;
+  std::optional<std::uint64_t> events_size = {};  ///< Nothing if it was not listed.
+};
+
+/// Copies the values of a segment, and has its index ready. Of one thread.
+class SegmentCopy {
+ public:
+  /// Borrows the stores; `copied` is told of bytes as they are copied.
+  SegmentCopy(const Store& from, Store& to, const SegmentToCopy& segment, std::stop_token stop,
+              std::function<void(std::uint64_t)> copied);
+
+  /// Throws FormatError for damage, and for files that are gone, as they are where another run
+  /// takes the place of this one.
+  void run();
+
+  /// Throws StoreError where the values that were copied are not in the destination any more: until
+  /// their index is there, other programs take them for remains of a killed writer.
+  void require_events() const;
+
+  /// Whether anything of the segment is committed and all of it is ready.
+  bool is_ready() const noexcept { return is_ready_; }
+  std::span<const std::byte> index() const noexcept { return index_.span(); }
+  const std::vector<std::int64_t>& steps() const noexcept { return steps_; }
+  bool has_events() const noexcept { return has_events_; }
+  /// Of the collections file that the steps need, where the index says so.
+  const std::optional<std::uint32_t>& collections_crc32c() const noexcept { return collections_; }
+
+ private:
+  bool read_index();
+  bool read_index_as_is(std::uint64_t size);
+  bool copy_events();
+  bool stream(std::uint64_t size);
+
+  const Store& from_;
+  Store& to_;
+  const SegmentToCopy& segment_;
+  const std::stop_token stop_;
+  const std::function<void(std::uint64_t)> copied_;
+  const std::string index_key_, events_key_;
+
+  AlignedBuffer index_;              // as much as is committed
+  std::uint64_t needed_events_ = 0;  // bytes of the events file
+  std::vector<std::int64_t> steps_;
+  std::optional<std::uint32_t> collections_;
+  bool is_sealed_ = false, has_events_ = false, is_ready_ = false;
+};
+
+}  // namespace cupel::trial_detail
