@@ -1,10 +1,11 @@
 // Trains a network that is too deep for its sigmoids, and saves what a rule needs to see that.
 //
-// usage: save [DIR]   DIR is runs/deep if not given
+// usage: save [DIR [RATE]]   runs/deep and a learning rate of 0.5 if not given
 
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct Layer {
 // layer shrinks the gradient that passes it on its way back.
 class Network {
  public:
-  Network() : layers_(kDepth) {
+  explicit Network(double learning_rate) : learning_rate_(learning_rate), layers_(kDepth) {
     for (std::size_t k = 0; k < kDepth; ++k) {
       layers_[k].name = "fc" + std::to_string(k + 1);
       for (std::size_t i = 0; i < layers_[k].weight.size(); ++i)
@@ -50,13 +51,11 @@ class Network {
       back = backward(layers_[k], values[k], values[k + 1], back);
     for (Layer& layer : layers_)
       for (std::size_t i = 0; i < layer.weight.size(); ++i)
-        layer.weight[i] -= kLearningRate * layer.gradient[i];
+        layer.weight[i] -= learning_rate_ * layer.gradient[i];
     return error * error / 2;
   }
 
  private:
-  static constexpr double kLearningRate = 0.5;
-
   static Vector forward(const Layer& layer, const Vector& in) {
     Vector out{};
     for (std::size_t row = 0; row < kWidth; ++row) {
@@ -81,11 +80,12 @@ class Network {
     return result;
   }
 
+  double learning_rate_;
   std::vector<Layer> layers_;
 };
 
-void train(const std::string& directory) {
-  Network network;
+void train(const std::string& directory, double learning_rate) {
+  Network network(learning_rate);
   cupel::HookOptions options;
   options.out_dir = directory;
   options.existing = cupel::Existing::Replace;
@@ -116,7 +116,7 @@ void train(const std::string& directory) {
 
 int main(int argc, char** argv) {
   try {
-    train(argc > 1 ? argv[1] : "runs/deep");
+    train(argc > 1 ? argv[1] : "runs/deep", argc > 2 ? std::strtod(argv[2], nullptr) : 0.5);
     return 0;
   } catch (const cupel::Error& error) {
     std::cerr << "save: " << error.what() << '\n';

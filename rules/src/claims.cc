@@ -15,6 +15,8 @@
 #include <limits>
 #include <system_error>
 
+#include "file_handle.h"
+
 namespace cupel {
 namespace {
 
@@ -52,35 +54,17 @@ std::string escaped(std::string_view text, IsKept is_kept) {
   return result.substr(0, kMostNameBytes - 17) + end.data();
 }
 
-class File {
- public:
-  File(const std::string& path, int flags)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  explicit operator bool() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 [[noreturn]] void fail(const std::string& path) {
   throw std::system_error(errno, std::generic_category(), path);
 }
 
-void write_number(const File& file, const std::string& path, std::int64_t number) {
-  const std::string text = std::to_string(number) + '\n';
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    fail(path);
+void write_number(const FileHandle& file, const std::string& path, std::int64_t number) {
+  if (!file || !file.write(std::to_string(number) + '\n')) fail(path);
 }
 
 // Nothing if there is no such file.
 std::optional<std::string> text_of(const std::string& path) {
-  const File file(path, O_RDONLY);
+  const FileHandle file(path, O_RDONLY);
   if (!file) return std::nullopt;
   std::array<char, kMostDigits + 2> text{};
   const ssize_t size = ::read(file.get(), text.data(), text.size());
@@ -102,13 +86,15 @@ std::string incident_text(std::string_view incident) {
   return escaped(incident, [](char c) { return c > ' ' && c <= '~' && c != '%'; });
 }
 
+std::string plain_name(std::string_view text) { return escaped(text, is_plain); }
+
 std::string claim_path(std::string_view directory, std::string_view incident, int attempt) {
-  return std::string(directory) + "/" + escaped(incident, is_plain) + "." + std::to_string(attempt);
+  return std::string(directory) + "/" + plain_name(incident) + "." + std::to_string(attempt);
 }
 
 bool take_claim(const std::string& path) {
   const std::string claim = path + ".claim";
-  const File file(claim, O_WRONLY | O_CREAT | O_EXCL);
+  const FileHandle file(claim, O_WRONLY | O_CREAT | O_EXCL);
   if (!file && errno == EEXIST) return false;
   write_number(file, claim, ::getpid());
   return true;
@@ -127,7 +113,7 @@ ClaimHolder claim_holder(const std::string& path) {
 void record_done(const std::string& path, int status) {
   const std::string done = path + ".done";
   const std::string unfinished = path + "." + std::to_string(::getpid());
-  write_number(File(unfinished, O_WRONLY | O_CREAT | O_TRUNC), unfinished, status);
+  write_number(FileHandle(unfinished, O_WRONLY | O_CREAT | O_TRUNC), unfinished, status);
   if (::rename(unfinished.c_str(), done.c_str()) != 0) fail(done);
 }
 

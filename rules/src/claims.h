@@ -14,6 +14,9 @@ namespace cupel {
 /// stays, all else and % become %XX. Of long ones the end is a hash.
 std::string incident_text(std::string_view incident);
 
+/// The same as a legal file name.
+std::string plain_name(std::string_view text);
+
 /// The PATH of an attempt, a legal file name whatever the incident is called.
 std::string claim_path(std::string_view directory, std::string_view incident, int attempt);
 

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <thread>
 
+#include "file_handle.h"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header
 
 namespace cupel {
@@ -36,44 +38,20 @@ void check(int error, const char* what) {
   if (error != 0) fail(error, what);
 }
 
-// A file that only its descriptor names, with `text` in it, to be read from its beginning.
-class NamelessFile {
- public:
-  explicit NamelessFile(std::string_view text) : descriptor_(open_one()) {
-    if (descriptor_ < 0) fail(errno, "no memory for a command's input");
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        const int error = errno;
-        ::close(descriptor_);
-        fail(error, "a command's input cannot be written");
-      }
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    ::lseek(descriptor_, 0, SEEK_SET);
-  }
-  ~NamelessFile() { ::close(descriptor_); }
-  NamelessFile(const NamelessFile&) = delete;
-  NamelessFile& operator=(const NamelessFile&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  static int open_one() {
+// A file that only its descriptor names.
+int nameless_file() {
 #ifdef MFD_CLOEXEC
-    return ::memfd_create("cupel-verdict", MFD_CLOEXEC);
+  return ::memfd_create("cupel-verdict", MFD_CLOEXEC);
 #else
-    std::string name = "/tmp/cupel-verdict-XXXXXX";
-    const int descriptor = ::mkstemp(name.data());
-    if (descriptor >= 0) {
-      ::unlink(name.c_str());
-      ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    }
-    return descriptor;
-#endif
+  std::string name = "/tmp/cupel-verdict-XXXXXX";
+  const int descriptor = ::mkstemp(name.data());
+  if (descriptor >= 0) {
+    ::unlink(name.c_str());
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   }
-  int descriptor_;
-};
+  return descriptor;
+#endif
+}
 
 class FileActions {
  public:
@@ -147,7 +125,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 pid_t begin(const Command& command) {
-  const NamelessFile input(command.input);
+  const FileHandle input(nameless_file());
+  if (!input) fail(errno, "no memory for a command's input");
+  if (!input.write(command.input) || ::lseek(input.get(), 0, SEEK_SET) != 0)
+    fail(errno, "a command's input cannot be written");
   FileActions files;
   files.read_from(input.get());
   files.open_nothing(STDOUT_FILENO);

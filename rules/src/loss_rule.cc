@@ -61,7 +61,7 @@ void LossRule::finish(Verdict* judged) {
 void LossRule::tell(Verdict& verdict, const Loss& loss, bool fired, double value, double threshold,
                     Words words) const {
   if (explaining()) {
-    std::string read = loss.source.origin_text();
+    std::string read(loss.source.origin_text());
     if (loss.workers > 1) read += ", mean of " + std::to_string(loss.workers) + " workers";
     verdict.observe({.tensor = *loss.tensor,
                      .worker = std::string(loss.worker),

@@ -7,19 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"
 #include "cupel/rules/number_text.h"
 
 namespace cupel {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 bool means_not_given(std::string_view text) {
   text = trimmed(text);
@@ -92,13 +86,9 @@ std::vector<std::string> split(std::string_view text) {
   if (text.empty()) return {};
   if (auto elements = parse_json_array(text)) return *std::move(elements);
   std::vector<std::string> elements;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    if (const auto element = trimmed(text.substr(0, comma)); !element.empty())
-      elements.emplace_back(element);
-    if (comma == std::string_view::npos) return elements;
-    text.remove_prefix(comma + 1);
-  }
+  for (const std::string_view element : comma_list(text))
+    if (!element.empty()) elements.emplace_back(element);
+  return elements;
 }
 
 }  // namespace
@@ -140,7 +130,9 @@ std::optional<std::int64_t> ParameterReader::optional_integer(std::string_view n
   if (text.empty()) return std::nullopt;
   const auto integer = parse_integer(text);
   if (integer && *integer >= at_least) return integer;
-  wrong_value(name, text, "a whole number >= " + std::to_string(at_least));
+  const bool is_any = at_least == std::numeric_limits<std::int64_t>::min();
+  wrong_value(name, text,
+              is_any ? "a whole number" : "a whole number >= " + std::to_string(at_least));
   return std::nullopt;
 }
 

@@ -10,11 +10,10 @@
 #include "cupel/rules/number_text.h"
 #include "exception_text.h"
 #include "natural_order.h"
+#include "runner_step.h"
 
 namespace cupel {
 namespace {
-
-constexpr std::chrono::milliseconds kAskAgain{250};
 
 template <class Item>
 void sort_by_tensor_and_worker(std::vector<Item>& items) {
@@ -58,7 +57,8 @@ Verdict Rule::judged(std::shared_ptr<const Snapshot> snapshot, std::optional<std
 }
 
 Verdict Rule::evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot) {
-  for (const Trial* other : other_views_) other->refresh();
+  // To ask is to look for news, if the store tells of any.
+  for (const Trial* other : other_views_) static_cast<void>(other->ended());
   return judged(std::move(snapshot), step, [&] { return invoke_at_step(step); });
 }
 
@@ -97,7 +97,7 @@ void invoke_rule(Rule& rule, const InvokeOptions& options) {
       if (verdict.ends_rule()) return;
       if (!verdict.why_to_ask_again().empty()) {
         // Only time helps: the run that is waited for is not the one whose steps are.
-        std::this_thread::sleep_for(kAskAgain);
+        std::this_thread::sleep_for(runner_detail::kAskAgain);
         next = step;
       }
     } catch (const StepUnavailable& error) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "cupel/core/comma_list.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/rules/builtin_rules.h"
 
@@ -30,20 +31,9 @@ constexpr std::size_t kMostParameters = 100;
 constexpr std::size_t kMostName = 256;
 constexpr std::size_t kMostValue = 16'384;
 
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 void append_paths(std::string_view list, std::vector<std::string>& paths) {
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (const auto path = trimmed(list.substr(begin, end - begin)); !path.empty())
-      paths.emplace_back(path);
-    begin = end + 1;
-  }
+  for (const std::string_view path : comma_list(list))
+    if (!path.empty()) paths.emplace_back(path);
 }
 
 // The number of "other_trial_<number>".

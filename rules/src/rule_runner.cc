@@ -58,9 +58,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostStepsAhead = 64;
 constexpr std::size_t kHalf = kMostStepsAhead / 2;
 constexpr std::chrono::milliseconds kLongestBatch{1};
-// When a rule that waits for another run is asked again.
-constexpr std::chrono::milliseconds kAskAgain{250};
-// What rules that go side by side share.
+// What rules that go side by side share, and one that looks back finds again.
 constexpr std::uint64_t kSharedBytes = std::uint64_t{128} << 20U;
 // How long actions are waited for at the end.
 constexpr std::chrono::minutes kActionsEnd{10};
@@ -82,7 +80,6 @@ struct RuleRunner::State : StepFeed::Sink {
   // `mutex`, but for what does not change once run() has begun.
   struct Entry {
     std::unique_ptr<Rule> rule;
-    std::string configuration;
     RuleOptions options;
     std::vector<Action> actions;
     RuleRecord found;  // where an earlier runner stopped
@@ -128,6 +125,8 @@ struct RuleRunner::State : StepFeed::Sink {
 
   // Of run()'s thread.
   runner_detail::StepFeedOptions prepare();
+  [[noreturn]] void refuse_state(const std::string& kept_for) const;
+  void take_over_run(const std::vector<std::string>& runs);
   void take_over(const RunnerState& found);
   void prepare_actions();
   std::int64_t start_of(const Entry& entry) const;
@@ -143,7 +142,9 @@ struct RuleRunner::State : StepFeed::Sink {
   void say_ends();
   void finish_actions();
   void pause();
-  void keep();
+  void keep(RunnerJournal::Urgency urgency);
+  template <class Done>
+  void wait_and_keep(std::unique_lock<std::mutex>& lock, Done done);
   void close_reports();
   void end_threads();
 
@@ -156,7 +157,7 @@ struct RuleRunner::State : StepFeed::Sink {
   bool stopped = false;  // stop() cut off what was still to be said; of run()'s thread
   LineCallback on_line;
   PauseCallback on_pause;
-  const runner_detail::StopSignal stop_signal;  // of the feed's thread
+  runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::optional<RunnerJournal> journal;
   std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
 
@@ -331,7 +332,7 @@ void RuleRunner::State::work() {
         const bool known = is_known(entry, *claimed.batch[outcomes.size() - 1]);
         last.kind = known ? Outcome::Kind::Passed : Outcome::Kind::Skipped;
       } else {
-        entry.ask_after = now + kAskAgain;
+        entry.ask_after = now + runner_detail::kAskAgain;
         outcomes.pop_back();
       }
     } else {
@@ -354,28 +355,37 @@ std::optional<std::int64_t> RuleRunner::State::end_of(const Entry& entry) const 
   return entry.options.end_step ? entry.options.end_step : options.end_step;
 }
 
-// Makes sure that what an earlier runner left is of this run and these rules, and goes on from it.
-void RuleRunner::State::take_over(const RunnerState& found) {
-  const std::string file = journal->path() + ".state";
-  const std::string remedy = "; remove " + journal->path() + " and " + file +
-                             " to judge from the first step, or choose another file";
+// Ends a runner that was given the files of another one.
+void RuleRunner::State::refuse_state(const std::string& kept_for) const {
+  const std::string& file = journal->path();
+  throw UsageError(file + ".state was kept for " + kept_for + "; remove " + file + " and " + file +
+                   ".state to judge from the first step, or choose another file");
+}
+
+// Makes sure that what an earlier runner left is of this run, which is called as it was then, so
+// that incidents are.
+void RuleRunner::State::take_over_run(const std::vector<std::string>& runs) {
   const auto is_ours = [&](const std::string& run) {
     return std::find(run_ids.begin(), run_ids.end(), run) != run_ids.end();
   };
-  if (std::none_of(found.runs.begin(), found.runs.end(), is_ours))
-    throw UsageError(file + " was kept for another run than " + trial->location() + remedy);
+  if (std::none_of(runs.begin(), runs.end(), is_ours))
+    refuse_state("another run than " + trial->location());
+  std::vector<std::string> ids = runs;
+  std::ranges::copy_if(run_ids, std::back_inserter(ids), [&](const std::string& id) {
+    return std::find(runs.begin(), runs.end(), id) == runs.end();
+  });
+  run_ids = std::move(ids);
+}
+
+// Makes sure that it is of these rules, too, and goes on from it.
+void RuleRunner::State::take_over(const RunnerState& found) {
   const auto same = [](const RunnerState::Rule& before, const Entry& entry) {
     return before.record.summary.rule == entry.found.summary.rule &&
            before.record.summary.name == entry.found.summary.name &&
-           before.configuration == entry.configuration;
+           before.configuration == entry.options.configuration;
   };
   if (!std::equal(found.rules.begin(), found.rules.end(), entries.begin(), entries.end(), same))
-    throw UsageError(file + " was kept for other rules, parameters or actions" + remedy);
-  // Incidents go on being called as they were.
-  for (std::size_t i = 0; i < found.runs.size(); ++i) {
-    std::erase(run_ids, found.runs[i]);
-    run_ids.insert(run_ids.begin() + static_cast<std::ptrdiff_t>(i), found.runs[i]);
-  }
+    refuse_state("other rules, parameters or actions");
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].found = found.rules[i].record;
     entries[i].exhausted = entries[i].found.closed;
@@ -384,8 +394,9 @@ void RuleRunner::State::take_over(const RunnerState& found) {
     const auto entry = std::ranges::find(entries, pending.rule,
                                          [](const Entry& e) { return e.found.summary.name; });
     if (!actions || entry == entries.end() || pending.action >= entry->actions.size())
-      throw FormatError(file, 0, "it tells of an action that there is not: " + pending.incident);
-    actions->take_over(pending, entry->actions[pending.action], file);
+      throw FormatError(journal->path() + ".state", 0,
+                        "it tells of an action that there is not: " + pending.incident);
+    actions->take_over(pending, entry->actions[pending.action], journal->path() + ".state");
   }
 }
 
@@ -395,13 +406,14 @@ void RuleRunner::State::prepare_actions() {
     if (entry.rule->stops_training()) entry.actions.push_back({.kind = Action::Kind::Stop});
     std::ranges::copy(entry.options.actions, std::back_inserter(entry.actions));
     std::ranges::copy(options.actions, std::back_inserter(entry.actions));
-    for (const Action& action : entry.actions) entry.configuration += to_text(action) + "\n";
+    for (const Action& action : entry.actions)
+      entry.options.configuration += to_text(action) + "\n";
   }
   if (std::ranges::all_of(entries, [](const Entry& e) { return e.actions.empty(); })) return;
   ActionQueueOptions queue{.dry_run = options.dry_run};
   queue.performer.run = trial->location();
   if (!options.out.empty()) {
-    queue.performer.claims_directory = options.out + ".actions";
+    queue.performer.claims_directory = runner_detail::claims_directory_of(options);
     try {
       if (!journal->found()) remove_claims(queue.performer.claims_directory);
     } catch (const std::system_error& failure) {
@@ -424,21 +436,19 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .tick_interval = options.tick_interval,
                                       .notes = options.explain};
   run_ids = trial->run_ids();
-  if (!options.out.empty()) journal.emplace(options.out);
+  if (!options.out.empty()) journal.emplace(options);
+  if (journal && journal->found()) take_over_run(journal->found()->runs);
   prepare_actions();
-  if (entries.size() > 1) trial->keep_values(kSharedBytes);
-  if (journal) {
-    if (const auto& found = journal->found()) {
-      take_over(*found);
-      feed.first_fresh_step = std::numeric_limits<std::int64_t>::max();
-    }
+  trial->keep_values(kSharedBytes);
+  if (journal && journal->found()) {
+    take_over(*journal->found());
+    feed.first_fresh_step = std::numeric_limits<std::int64_t>::max();
   }
   for (Entry& entry : entries) {
-    const bool skips = entry.rule->looks_back_by_itself() || entry.found.closed;
-    feed.start_step =
-        std::min(feed.start_step, std::max(start_of(entry), skips ? entry.found.next_step : 0));
     // Rules that have ended have fallen behind.
     if (!entry.found.closed) {
+      const std::int64_t known = entry.rule->looks_back_by_itself() ? entry.found.next_step : 0;
+      feed.start_step = std::min(feed.start_step, std::max(start_of(entry), known));
       feed.first_fresh_step = std::min(feed.first_fresh_step, entry.found.next_step);
       const std::optional<std::size_t>& rewinds = entry.found.rewinds;
       if (rewinds) feed.rewinds_before = std::min(feed.rewinds_before.value_or(*rewinds), *rewinds);
@@ -452,7 +462,7 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
   if (entries.empty()) feed = {.start_step = options.start_step, .end_step = options.end_step};
   if (journal) {
     journal->begin();
-    keep();
+    keep(RunnerJournal::Urgency::Now);
   }
   return feed;
 }
@@ -477,7 +487,7 @@ RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, boo
     pause();
     lock.lock();
     awaited = &entry;
-    news.wait(lock, [&] { return (found = look()).has_value(); });
+    wait_and_keep(lock, [&] { return (found = look()).has_value(); });
     awaited = nullptr;
   }
   return *found;
@@ -582,27 +592,37 @@ void RuleRunner::State::say_ends() {
 }
 
 void RuleRunner::State::pause() {
-  keep();
+  keep(RunnerJournal::Urgency::Soon);
   on_pause();
 }
 
 // Writes what was said, and from where to go on; then begins the actions that were called for.
-void RuleRunner::State::keep() {
-  if (!journal) {
-    if (actions) actions->start();
-    return;
+void RuleRunner::State::keep(RunnerJournal::Urgency urgency) {
+  bool kept = true;
+  if (journal) {
+    RunnerState state;
+    state.runs = run_ids;
+    for (const Entry& entry : entries)
+      state.rules.push_back({entry.options.configuration, entry.report->record()});
+    if (actions) state.pending = actions->pending();
+    kept = journal->commit(std::move(state), runner_detail::time_text(), urgency);
   }
-  RunnerState state;
-  state.runs = run_ids;
-  std::vector<RuleRecord> records;
-  for (const Entry& entry : entries) {
-    records.push_back(entry.report->record());
-    state.rules.push_back({entry.configuration, records.back()});
+  if (kept && actions) actions->start();
+}
+
+// Waits for `done` under the lock, and writes what is due meanwhile.
+template <class Done>
+void RuleRunner::State::wait_and_keep(std::unique_lock<std::mutex>& lock, Done done) {
+  while (!done()) {
+    const auto due = journal ? journal->due() : std::nullopt;
+    if (!due) {
+      news.wait(lock);
+    } else if (news.wait_until(lock, *due) == std::cv_status::timeout) {
+      lock.unlock();
+      keep(RunnerJournal::Urgency::Soon);
+      lock.lock();
+    }
   }
-  if (actions) state.pending = actions->pending();
-  journal->commit(std::move(state));
-  journal->write_status(records, runner_detail::time_text(), false);
-  if (actions) actions->start();
 }
 
 void RuleRunner::State::close_reports() {
@@ -640,9 +660,8 @@ RuleRunner::RuleRunner(Trial& trial, RunnerOptions options)
 RuleRunner::~RuleRunner() = default;
 
 void RuleRunner::add(std::string_view rule, const RuleParameters& parameters, RuleOptions options) {
+  for (const auto& [name, value] : parameters) options.configuration += name + "=" + value + "\n";
   add(make_builtin_rule(rule, *state_->trial, parameters), std::move(options));
-  std::string& configuration = state_->entries.back().configuration;
-  for (const auto& [name, value] : parameters) configuration += name + "=" + value + "\n";
 }
 
 void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
@@ -688,10 +707,10 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   }
   state.end_threads();
   if (came_to_end) state.say_between();  // a tick that was being answered
-  state.keep();
+  state.keep(RunnerJournal::Urgency::Now);
   state.finish_actions();
   // The state tells of nothing that is said from here on: a runner that goes on says it anew.
-  state.keep();
+  state.keep(RunnerJournal::Urgency::Now);
   if (came_to_end) state.say_notes(state.end->notes);
   state.say_ends();
   if (state.actions) state.actions->start();
@@ -705,10 +724,7 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
     records.push_back(entry.report->record());
     summary.rules.push_back(records.back().summary);
   }
-  if (state.journal) {
-    state.journal->write();
-    state.journal->write_status(records, runner_detail::time_text(), true);
-  }
+  if (state.journal) state.journal->close(records, runner_detail::time_text());
   if (state.end && state.end->error) std::rethrow_exception(state.end->error);
   return summary;
 }

@@ -159,6 +159,7 @@ std::string to_json(const RunnerState& state) {
                        {"incident", action.incident},
                        {"line", action.line}});
   return dumped({{"version", kVersion},
+                 {"runner", state.runner},
                  {"runs", state.runs},
                  {"bytes", state.bytes},
                  {"rules", std::move(rules)},
@@ -170,6 +171,7 @@ RunnerState parse_runner_state(std::string_view text, const std::string& file) {
   return read_or_refuse(text, file, [](const Json& json) {
     if (json.at("version") != kVersion) throw UsageError("another version");
     RunnerState state;
+    state.runner = json.value("runner", "");
     state.runs = json.at("runs").get<std::vector<std::string>>();
     state.bytes = static_cast<std::uint64_t>(count_of(json.at("bytes")));
     for (const Json& rule : json.at("rules"))

@@ -25,6 +25,7 @@ struct RunnerState {
     std::string line;  ///< The verdict, as JSON.
   };
 
+  std::string runner;             ///< Tells who wrote it last.
   std::vector<std::string> runs;  ///< Trial::run_ids(); the first is part of incidents' names.
   std::uint64_t bytes = 0;        ///< How much of the lines' file these records tell of.
   std::vector<Rule> rules;

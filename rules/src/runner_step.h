@@ -44,6 +44,9 @@ struct Outcome {
   bool last = false;         ///< The rule is not asked again.
 };
 
+/// When a rule that waits for another run is asked again.
+inline constexpr std::chrono::milliseconds kAskAgain{250};
+
 /// Asks a rule about a step, at a tick, at the end; whatever it throws is an outcome.
 Outcome outcome_at_step(Rule& rule, const Step& step);
 Outcome outcome_of_tick(Rule& rule, std::chrono::steady_clock::time_point now,

@@ -42,12 +42,13 @@ void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, std::v
 std::optional<Step> StepFeed::rewind() const {
   std::optional<std::int64_t> to;
   std::optional<std::int64_t> behind = last_;
-  if (last_snapshot_) {
+  // What the runner before this one judged may not have been handed over again.
+  if (options_.rewinds_before)
+    behind = std::max(behind.value_or(-1), options_.first_fresh_step - 1);
+  if (last_snapshot_)
     to = trial_.rewound_to(*last_snapshot_);
-  } else if (options_.rewinds_before) {
+  else if (options_.rewinds_before)
     to = trial_.rewound_to(*options_.rewinds_before);
-    behind = options_.first_fresh_step - 1;
-  }
   if (!to || !behind || *to > *behind) return std::nullopt;
   return Step{.rewound = true,
               .rewinds = trial_.rewinds(),
@@ -58,9 +59,9 @@ std::optional<Step> StepFeed::rewind() const {
 
 // Hands over the steps that came since the last call; returns whether there can be more.
 bool StepFeed::hand_over() {
-  const bool ended = trial_.ended();
   const std::shared_ptr<const Snapshot> snapshot = trial_.snapshot();
   const PinnedView pin(trial_, snapshot, std::nullopt);
+  const bool ended = trial_.ended();
   const std::int64_t num_workers = trial_.num_workers();
   const std::size_t rewinds = trial_.rewinds();
   std::vector<Step> fresh;
@@ -130,7 +131,10 @@ StepFeed::End StepFeed::follow() {
   int failures = 0;
   while (true) {
     try {
-      trial_.refresh();
+      if (options_.wait)
+        trial_.refresh_if_due();
+      else
+        trial_.refresh();
       const bool more = hand_over();
       failures = 0;
       if (!more || !options_.wait || sink_.enough()) break;

@@ -6,18 +6,19 @@
 #include <string_view>
 #include <system_error>
 
+#include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
 namespace cupel::runner_detail {
 namespace {
 
+// How often the file is asked for where every request costs.
+constexpr std::chrono::seconds kCostlyInterval{10};
+
 // Blanks around it are let pass.
 std::optional<double> seconds_of(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return std::nullopt;
-  text = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+  text = trimmed(text);
   double seconds = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const bool is_number = failure == std::errc() && end == text.data() + text.size();
@@ -41,8 +42,13 @@ StopSignal::StopSignal() {
         "rule_stop_grace_time_secs is no number of seconds: " + std::string(grace));
 }
 
-bool StopSignal::expired(const Trial& run, std::chrono::system_clock::time_point now) const {
-  if (!file_) return false;
+bool StopSignal::expired(const Trial& run, std::chrono::system_clock::time_point now) {
+  if (!file_ || now < next_look_) return false;
+  if (run.looks_cost()) next_look_ = now + kCostlyInterval;
+  return has_expired(run, now);
+}
+
+bool StopSignal::has_expired(const Trial& run, std::chrono::system_clock::time_point now) const {
   try {
     const std::optional<std::string> text = run.extra_file(*file_);
     if (!text) return false;

@@ -16,12 +16,16 @@ class StopSignal {
   StopSignal();  ///< Reads the environment.
 
   /// Whether the file is there and `rule_stop_grace_time_secs` (60) have passed since the second
-  /// that it holds; a file without one has expired.
-  bool expired(const Trial& run, std::chrono::system_clock::time_point now) const;
+  /// that it holds; a file without one has expired. Where looking costs the answer may be as old as
+  /// some seconds.
+  bool expired(const Trial& run, std::chrono::system_clock::time_point now);
 
  private:
+  bool has_expired(const Trial& run, std::chrono::system_clock::time_point now) const;
+
   std::optional<std::string> file_;
   std::chrono::seconds grace_{60};
+  std::chrono::system_clock::time_point next_look_{};
 };
 
 }  // namespace cupel::runner_detail

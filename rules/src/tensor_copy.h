@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cupel/rules/rule.h"
-#include "tensor_number.h"
+#include "cupel/rules/tensor_number.h"
 
 namespace cupel {
 

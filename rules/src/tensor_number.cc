@@ -1,7 +1,8 @@
-#include "tensor_number.h"
+#include "cupel/rules/tensor_number.h"
 
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace cupel {
 namespace {
@@ -50,9 +51,7 @@ double derived(double saved, Origin how, std::int64_t elements) noexcept {
   return saved;
 }
 
-}  // namespace
-
-std::string TensorNumber::origin_text() const {
+std::string text_of(Reduction from, Origin origin) {
   const std::string name(to_string(from));
   switch (origin) {
     case Origin::Saved:
@@ -66,21 +65,56 @@ std::string TensorNumber::origin_text() const {
     case Origin::Root:
       return "root of " + name + " (saved)";
     case Origin::Value:
-      return name + " (from raw)";
+      break;
   }
-  return name;
+  return name + " (from raw)";
 }
 
-std::optional<TensorNumber> saved_number(const RecordView& record, Reduction wanted) noexcept {
-  if (const auto saved = record.reduction(wanted))
-    return TensorNumber{*saved, wanted, Origin::Saved};
+class OriginTexts {
+ public:
+  OriginTexts() {
+    for (std::size_t from = 0; from < Reduction::kCount; ++from)
+      for (std::size_t origin = 0; origin < kOrigins; ++origin)
+        texts_[from][origin] = text_of(Reduction::at(from), static_cast<Origin>(origin));
+  }
+  const std::string& of(Reduction from, Origin origin) const noexcept {
+    return texts_[from.index()][static_cast<std::size_t>(origin)];
+  }
+
+ private:
+  static constexpr std::size_t kOrigins = static_cast<std::size_t>(Origin::Value) + 1;
+  std::array<std::array<std::string, kOrigins>, Reduction::kCount> texts_;
+};
+
+// `saved(reduction)` gives what was saved.
+template <class Saved>
+std::optional<TensorNumber> number_from(Saved&& saved, std::int64_t elements,
+                                        Reduction wanted) noexcept {
+  if (const auto number = saved(wanted)) return TensorNumber{*number, wanted, Origin::Saved};
   for (const Derivation& derivation : kDerivations) {
     if (derivation.wanted != wanted) continue;
-    if (const auto saved = record.reduction(derivation.from))
-      return TensorNumber{derived(*saved, derivation.how, record.elements()), derivation.from,
+    if (const auto number = saved(derivation.from))
+      return TensorNumber{derived(*number, derivation.how, elements), derivation.from,
                           derivation.how};
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view TensorNumber::origin_text() const {
+  static const OriginTexts texts;
+  return texts.of(from, origin);
+}
+
+std::optional<TensorNumber> saved_number(const RecordView& record, Reduction wanted) noexcept {
+  return number_from([&](Reduction from) { return record.reduction(from); }, record.elements(),
+                     wanted);
+}
+
+std::optional<TensorNumber> saved_number(const TensorRecord& record, Reduction wanted) noexcept {
+  return number_from([&](Reduction from) { return record.reductions.get(from); }, record.elements,
+                     wanted);
 }
 
 std::vector<TensorSource> sources_of(Reduction wanted) {

@@ -81,7 +81,7 @@ dies out from layer to layer, of weights a large one of training that runs away.
       if (most_ && !below) compared = comparison_text(variance->value, ">", *most_);
       if (least_ && !above)
         compared += (compared.empty() ? "" : ", ") + comparison_text(variance->value, "<", *least_);
-      return Words{variance->origin_text(), compared, "variance " + compared};
+      return Words{std::string(variance->origin_text()), compared, "variance " + compared};
     });
   }
 

@@ -58,7 +58,7 @@ threshold, or an end step, keeps the rule quiet.
     if (!mean) return;
     copy.judged(mean->value < threshold_, mean->value, threshold_, [&] {
       const std::string compared = comparison_text(mean->value, "<", threshold_);
-      return Words{mean->origin_text(), compared, "abs_mean " + compared};
+      return Words{std::string(mean->origin_text()), compared, "abs_mean " + compared};
     });
   }
 

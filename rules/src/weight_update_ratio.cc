@@ -106,6 +106,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
   void forget() override { histories_.clear(); }
 
   void remember(const RecordView& record) override {
+    if (record.dtype() == DType::Utf8) return;  // no numbers to be compared with
     const Saved now = saved_of(record, judged());
     if (!now.has_value && !now.l2) return;
     History& history = histories_.of(record);

@@ -1,21 +1,3 @@
-// The limits, and why each holds:
-//
-// memory        the allocator refuses. Lua then collects what is garbage and asks once more; only
-// if
-//               that is refused, too, there is an error, which pcall and resume tell by its status.
-// instructions  a hook is called every kHookCount of them. Functions of ours, in which no hook is
-//               called, count what they do by charge(). A coroutine counts from its creation, so
-//               that is charged as much as it may do unseen.
-// clock         looked at by both, and between the pieces in which the parser is fed.
-//
-// What is raised then is no error of Lua's but an exception that Lua hands through (its status is
-// -1): an error that is raised in a hook would first call the message handler of an xpcall, with
-// hooks off.
-//
-// A single instruction may take long only by its operands: by long texts, to which the allocator
-// sets a limit and beside which the hook is called more often; and by large blocks, after whose
-// allocation it is called at once.
-
 #include "lua_state.h"
 
 #include <algorithm>
@@ -23,16 +5,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "data_error.h"
+#include "source_check.h"
+
 namespace cupel::lua {
 namespace {
 
-constexpr int kHookCount = 100;
-// Comparing two texts of 1 MiB may take 15 ms, in one instruction.
-constexpr int kHookCountBesideLongTexts = 4;
-constexpr std::size_t kLongText = std::size_t{32} << 10U;
-constexpr std::size_t kLargeBlock = std::size_t{64} << 10U;
-// What a string takes beside its bytes, and more.
-constexpr std::size_t kTextOverhead = 64;
 constexpr std::size_t kLongestMessage = 2000;
 constexpr std::size_t kPieceForParser = 1024;
 constexpr int kLevelsOfTraceback = 20;
@@ -59,19 +37,6 @@ PlacedMessage placed(std::string_view message, const std::string& chunk) {
     break;
   }
   return result;
-}
-
-// "rule.lua:12: ", the innermost line that runs.
-std::string place_of(lua_State* lua) {
-  lua_Debug activation{};
-  for (int level = 0; level < kLevelsOfTraceback && lua_getstack(lua, level, &activation) != 0;
-       ++level) {
-    lua_getinfo(lua, "Sl", &activation);
-    if (activation.currentline > 0)
-      return std::string(activation.short_src) + ":" + std::to_string(activation.currentline) +
-             ": ";
-  }
-  return {};
 }
 
 // Like luaL_traceback, but asks for none of Lua's memory.
@@ -124,47 +89,16 @@ LuaState& LuaState::of(lua_State* lua) noexcept {
   return **static_cast<LuaState**>(lua_getextraspace(lua));
 }
 
-bool LuaState::may_allocate(bool is_text, std::size_t before, std::size_t size) {
-  const bool too_long = is_text && size > kLongestText + kTextOverhead;
-  const bool fits = size <= before || size - before <= limits_.memory - memory_;
-  if (fits && !too_long) return true;
-  refused_text_ = too_long;
-  if (running_ != nullptr) refusal_place_ = place_of(running_);
-  return false;
-}
-
-void* LuaState::allocate(void* state, void* block, std::size_t old_size, std::size_t new_size) {
-  auto& self = *static_cast<LuaState*>(state);
-  // Of a new block the old size tells its kind.
-  const std::size_t before = block == nullptr ? 0 : old_size;
-  if (new_size == 0) {
-    if (before >= kLongText) self.long_texts_.erase(block);
-    std::free(block);
-    self.memory_ -= before;
-    return nullptr;
+std::string LuaState::place_of(lua_State* lua) {
+  lua_Debug activation{};
+  for (int level = 0; level < kLevelsOfTraceback && lua_getstack(lua, level, &activation) != 0;
+       ++level) {
+    lua_getinfo(lua, "Sl", &activation);
+    if (activation.currentline > 0)
+      return std::string(activation.short_src) + ":" + std::to_string(activation.currentline) +
+             ": ";
   }
-  const bool is_text = block == nullptr && old_size == LUA_TSTRING;
-  void* fresh = nullptr;
-  try {
-    if (!self.may_allocate(is_text, before, new_size)) return nullptr;
-    fresh = std::realloc(block, new_size);
-    if (fresh == nullptr) return nullptr;
-    if (is_text && new_size >= kLongText) self.long_texts_.insert(fresh);
-  } catch (const std::bad_alloc&) {
-    std::free(fresh);
-    return nullptr;
-  }
-  self.memory_ = self.memory_ - before + new_size;
-  if (new_size >= kLargeBlock && new_size > before && self.running_ != nullptr) {
-    // What was counted since the last look is forgotten by it.
-    self.instructions_left_ -= kHookCount;
-    lua_sethook(self.running_, &LuaState::on_count, LUA_MASKCOUNT, 1);
-  }
-  return fresh;
-}
-
-int LuaState::instructions_between_looks() const noexcept {
-  return long_texts_.empty() ? kHookCount : kHookCountBesideLongTexts;
+  return {};
 }
 
 void LuaState::begin_call() {
@@ -189,13 +123,15 @@ void LuaState::on_count(lua_State* lua, lua_Debug* /*activation*/) {
 
 bool LuaState::may_go_on(std::int64_t instructions) noexcept {
   if (reached_ != ScriptLimit::None) return false;
-  // Not below 0 by more than one charge, so that it does not wrap.
-  if (instructions_left_ < instructions)
+  if (instructions_left_ < instructions) {
     reached_ = ScriptLimit::Instructions;
-  else if (Clock::now() >= deadline_)
-    reached_ = ScriptLimit::Clock;
-  else
-    instructions_left_ -= instructions;
+    return false;
+  }
+  instructions_left_ -= instructions;
+  counted_since_look_ += instructions;
+  if (counted_since_look_ < instructions_between_looks()) return true;
+  counted_since_look_ = 0;
+  if (Clock::now() >= deadline_) reached_ = ScriptLimit::Clock;
   return reached_ == ScriptLimit::None;
 }
 
@@ -203,18 +139,15 @@ void LuaState::charge(lua_State* lua, std::int64_t instructions) {
   if (!may_go_on(instructions)) raise_limit(lua);
 }
 
-void LuaState::make_room(lua_State* lua, std::size_t bytes) {
-  if (limits_.memory - memory_ < bytes) lua_gc(lua, LUA_GCCOLLECT);
-}
-
 void LuaState::raise_limit(lua_State* lua) {
   if (place_.empty()) place_ = place_of(lua);
   throw LimitReached();
 }
 
-void LuaState::raise(lua_State* lua, const char* problem) {
-  luaL_error(lua, "%s", problem);
-  std::abort();  // luaL_error does not return
+void LuaState::raise_caught(lua_State* lua, const std::exception& error) {
+  push_caught(lua, error);
+  lua_error(lua);
+  std::abort();  // lua_error does not return
 }
 
 void LuaState::raise_no_memory(lua_State* lua) {
@@ -223,9 +156,9 @@ void LuaState::raise_no_memory(lua_State* lua) {
 }
 
 bool LuaState::is_over(int status) noexcept {
-  if (status == LUA_ERRMEM && reached_ == ScriptLimit::None) {
-    reached_ = ScriptLimit::Memory;
-    place_.swap(refusal_place_);
+  if (status == LUA_ERRMEM) {
+    if (reached_ == ScriptLimit::None) reached_ = ScriptLimit::Memory;
+    if (place_.empty()) place_.swap(refusal_place_);
   }
   return reached_ != ScriptLimit::None;
 }
@@ -239,6 +172,11 @@ int LuaState::on_error(lua_State* lua) {
 int LuaState::compile(lua_State* lua, std::string_view text, const std::string& chunk) {
   if (text.size() > kLongestText) {
     lua_pushfstring(lua, "%s: a script of more than 1 MiB", chunk.c_str());
+    return LUA_ERRSYNTAX;
+  }
+  if (const auto line = line_of_long_chain(text)) {
+    lua_pushfstring(lua, "%s:%d: more than %d fields, indices and methods in a row", chunk.c_str(),
+                    static_cast<int>(*line), kLongestChain);
     return LUA_ERRSYNTAX;
   }
   // Feeding it in pieces, the parser's work is looked at, too.
@@ -305,14 +243,22 @@ std::string LuaState::limit_text() const {
 
 void LuaState::throw_error(int status, const std::string& chunk) {
   const bool over = is_over(status);
-  std::size_t size = 0;
-  const char* const text =
-      lua_type(main_, -1) == LUA_TSTRING ? lua_tolstring(main_, -1, &size) : nullptr;
-  std::string message = over ? place_ + limit_text()
-                        : text != nullptr
-                            ? std::string(text, std::min(size, kLongestMessage))
-                            : "the error is no text but a " + std::string(luaL_typename(main_, -1));
+  std::string message = over ? place_ + limit_text() : std::string();
+  std::exception_ptr exception;
+  if (!over) {
+    std::size_t size = 0;
+    if (const DataError* const error = to_data_error(main_, -1)) {
+      if (error->skips_step()) exception = error->exception;
+      message = error->place + error->kind + ": " + error->message;
+    } else if (lua_type(main_, -1) == LUA_TSTRING) {
+      const char* const text = lua_tolstring(main_, -1, &size);
+      message.assign(text, std::min(size, kLongestMessage));
+    } else {
+      message = "the error is no text but a " + std::string(luaL_typename(main_, -1));
+    }
+  }
   lua_pop(main_, 1);
+  if (exception) std::rethrow_exception(exception);
   PlacedMessage where = placed(message, chunk);
   throw ScriptError(std::move(where.chunk), where.line, where.problem, reached_,
                     std::exchange(traceback_, {}));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
 #include "sandbox_functions.h"
 
 namespace cupel::lua {
@@ -18,11 +17,11 @@ namespace {
 constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kLongestName = 64;
 constexpr std::int64_t kPrinting = 1000;
-constexpr std::int64_t kLookingForNames = 2000;
 
 // What functions of ours look up in the registry, by the addresses of these.
 char world_key;
 char modules_key;
+char handling_key;
 
 // SplitMix64: the same on every machine.
 struct Random {
@@ -39,7 +38,6 @@ struct Random {
 struct World {
   SandboxOptions options;
   Random random;
-  bool globals_are_closed = false;
 };
 
 World& world_of(lua_State* lua) {
@@ -114,6 +112,10 @@ std::string source_of(lua_State* lua, std::string_view name) {
   if (!is_module_name(name))
     throw UsageError("a module's name is letters, digits and '_', without its folder");
   LuaState::of(lua).charge(lua, kPrinting);
+  // Where a rule stands is known from what was read when it began.
+  if (globals_are_closed(lua))
+    throw UsageError("the module " + std::string(name) +
+                     " was not required while the file was read; require it outside of functions");
   const auto& read = world_of(lua).options.read_module;
   if (!read) throw UsageError("there are no modules here");
   return read(std::string(name));
@@ -130,7 +132,10 @@ int require_module(lua_State* lua) {
   lua_settop(lua, 2);
   LuaState& state = LuaState::of(lua);
   const std::string source = source_of(lua, name);
-  if (state.compile(lua, source, name + ".lua") != LUA_OK) return lua_error(lua);
+  const int compiled = state.compile(lua, source, name + ".lua");
+  if (state.is_over(compiled)) state.raise_limit(lua);
+  if (compiled != LUA_OK) return lua_error(lua);
+  note_uses(lua, name + ".lua");
   // While it is being loaded,
   lua_pushvalue(lua, 1);
   lua_pushlightuserdata(lua, &modules_key);
@@ -151,42 +156,14 @@ int require_module(lua_State* lua) {
   return status == LUA_OK ? 1 : lua_error(lua);
 }
 
-std::vector<std::string> names_of(lua_State* lua, int table) {
-  constexpr std::size_t kMost = 500;
-  std::vector<std::string> names;
-  lua_pushnil(lua);
-  while (lua_next(lua, table) != 0) {
-    lua_pop(lua, 1);
-    if (lua_type(lua, -1) == LUA_TSTRING && lua_rawlen(lua, -1) <= kLongestName)
-      names.emplace_back(lua_tostring(lua, -1));
-    if (names.size() == kMost) break;
-  }
-  // The table's order is another one at each run.
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Of the table of globals, whose metatable no script can reach.
-int missing_global(lua_State* lua) {
-  LuaState::of(lua).charge(lua, kLookingForNames);
-  const std::string name(push_text(lua, 2).substr(0, kLongestName));
-  throw UsageError("there is no global " + name + did_you_mean(name, names_of(lua, 1)));
-}
-
-int new_global(lua_State* lua) {
-  if (world_of(lua).globals_are_closed) {
-    const std::string name(push_text(lua, 2).substr(0, kLongestName));
-    throw UsageError(name + " is a new global; write local before it, or keep it in self");
-  }
-  lua_rawset(lua, 1);
-  return 0;
-}
-
 int build(lua_State* lua) {
   lua_pushvalue(lua, 1);
   lua_rawsetp(lua, LUA_REGISTRYINDEX, &world_key);
   lua_newtable(lua);
   lua_rawsetp(lua, LUA_REGISTRYINDEX, &modules_key);
+  // Lua makes this text of its own outside of a protected call, where it may not lack memory.
+  lua_pushliteral(lua, "error in error handling");
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, &handling_key);
 
   // The libraries are opened into globals that are thrown away.
   const std::initializer_list<std::pair<const char*, lua_CFunction>> libraries = {
@@ -208,10 +185,7 @@ int build(lua_State* lua) {
   set_function<require_module>(lua, "require");
   lua_pushvalue(lua, globals);
   lua_setfield(lua, globals, LUA_GNAME);
-  lua_newtable(lua);
-  set_function<missing_global>(lua, "__index");
-  set_function<new_global>(lua, "__newindex");
-  lua_setmetatable(lua, globals);
+  guard_globals(lua);
   lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
   lua_pushnil(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -229,7 +203,5 @@ void make_sandbox(LuaState& state, SandboxOptions options) {
   state.keep(std::move(world));
   state.call(1, 0, "sandbox");
 }
-
-void close_globals(LuaState& state) { world_of(state.get()).globals_are_closed = true; }
 
 }  // namespace cupel::lua

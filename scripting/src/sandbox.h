@@ -25,7 +25,12 @@ struct SandboxOptions {
 /// functions live as long as the state.
 void make_sandbox(LuaState& state, SandboxOptions options);
 
+/// Takes note of the globals that the function on top uses, and stays as it is.
+void note_globals(LuaState& state, const std::string& chunk);
+
 /// Ends the time when scripts may make new globals: from here on setting one is an error, too.
+/// Throws ScriptError if functions that were noted, or those of modules, use some that there are
+/// not by now, whether they ever get there or not.
 void close_globals(LuaState& state);
 
 }  // namespace cupel::lua

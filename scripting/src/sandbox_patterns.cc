@@ -10,6 +10,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/text_pattern.h"
+#include "pattern_spelling.h"
 #include "sandbox_functions.h"
 #include "text_builder.h"
 
@@ -21,87 +22,12 @@ using Ranges = std::vector<TextPattern::Range>;
 constexpr std::size_t kPatternsKept = 16;
 constexpr std::int64_t kCompiling = 1000;
 constexpr std::int64_t kSearch = 10;
-constexpr std::size_t kLongestShown = 100;
 constexpr std::size_t kLongestReplacement = 8192;
 
 // Compiled patterns of one state, those used last first.
 struct PatternCache {
   std::vector<std::pair<std::string, TextPattern>> entries;
 };
-
-std::string shown(std::string_view text) {
-  return "'" + std::string(text.substr(0, kLongestShown)) +
-         (text.size() > kLongestShown ? "...'" : "'");
-}
-
-// How PCRE2 spells a class of Lua's.
-std::string_view spelling(char letter) noexcept {
-  switch (letter) {
-    case 'a':
-      return "[A-Za-z]";
-    case 'A':
-      return "[^A-Za-z]";
-    case 'c':
-      return "[[:cntrl:]]";
-    case 'C':
-      return "[^[:cntrl:]]";
-    case 'd':
-      return "\\d";
-    case 'D':
-      return "\\D";
-    case 'f':
-      return "look-behind and look-ahead, (?<!...)(?=...)";
-    case 'g':
-      return "[[:graph:]]";
-    case 'G':
-      return "[^[:graph:]]";
-    case 'l':
-      return "[a-z]";
-    case 'L':
-      return "[^a-z]";
-    case 'p':
-      return "[[:punct:]]";
-    case 'P':
-      return "[^[:punct:]]";
-    case 's':
-      return "\\s";
-    case 'S':
-      return "\\S";
-    case 'u':
-      return "[A-Z]";
-    case 'U':
-      return "[^A-Z]";
-    case 'w':
-      return "[A-Za-z0-9]";
-    case 'W':
-      return "[^A-Za-z0-9]";
-    case 'x':
-      return "[0-9A-Fa-f]";
-    case 'X':
-      return "[^0-9A-Fa-f]";
-    default:
-      return {};
-  }
-}
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-// A class of Lua's in the pattern, as a message; nothing if there is none.
-std::string problem_of(std::string_view pattern) {
-  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
-    if (pattern[at] == '\\') {
-      ++at;
-      continue;
-    }
-    const char letter = pattern[at + 1];
-    if (pattern[at] != '%' || !is_letter(letter)) continue;
-    std::string problem = "patterns are PCRE2's, not Lua's: write ";
-    if (!spelling(letter).empty()) problem.append(spelling(letter)).append(" for %") += letter;
-    if (!spelling(letter).empty()) problem += ", and ";
-    return problem + "\\% for a percent sign before a letter, in " + shown(pattern);
-  }
-  return {};
-}
 
 [[noreturn]] void fail(const std::string& problem) { throw UsageError(problem); }
 
@@ -119,7 +45,7 @@ TextPattern compile(lua_State* lua, std::string_view text) {
   }
   LuaState::of(lua).charge(lua, kCompiling);
   if (text.size() <= TextPattern::kLongest)
-    if (const std::string problem = problem_of(text); !problem.empty()) fail(problem);
+    if (const std::string problem = pattern_problem(text); !problem.empty()) fail(problem);
   TextPattern made(text);
   if (entries.size() >= kPatternsKept) entries.pop_back();
   entries.emplace(entries.begin(), std::string(text), made);

@@ -141,6 +141,7 @@ TEST(RuleRunner, notes_are_the_same_live_and_afterwards_by_any_number_of_threads
 TEST(RuleRunner, a_note_that_is_damaged_is_told_and_the_others_too) {
   NotedRun run;
   const std::string text(100, 'x');  // in the events file
+  run.writer.put_after(3);
   run.save(0, {"first"});
   run.save(1, {text});
   run.save(2, {"third"});

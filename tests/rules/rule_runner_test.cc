@@ -617,7 +617,7 @@ TEST(RuleRunner, a_restart_is_said_once_and_no_step_is_judged_twice) {
 
 TEST(RuleRunner, damage_is_let_out_after_all_that_can_be_said) {
   LossRun run({0, 1});
-  run.writer.seal().save_steps({2, 3}).finish();
+  run.writer.put_after(2).seal().save_steps({2, 3}).finish();
   flip_bit(*run.store, run.writer.index_key(), 900);
   Trial trial = run.open();
   RuleRunner runner(trial);
@@ -638,7 +638,7 @@ TEST(RuleRunner, a_store_that_fails_for_a_moment_is_asked_again) {
   const LogCapture log;
   LossRun run({0});
   auto wrapper = std::make_shared<StoreWrapper>(run.store);
-  Trial trial(wrapper);
+  Trial trial = MemoryRun::open_over(wrapper);
   run.writer.save_steps({1}).finish();
   std::atomic<int> failures = 2;
   wrapper->before_list = [&](std::string_view) {
@@ -654,7 +654,7 @@ TEST(RuleRunner, a_store_that_keeps_failing_ends_the_run) {
   const LogCapture log;
   LossRun run({0});
   auto wrapper = std::make_shared<StoreWrapper>(run.store);
-  Trial trial(wrapper);
+  Trial trial = MemoryRun::open_over(wrapper);
   wrapper->before_list = [](std::string_view) {
     throw StoreError("index/", false, "no such bucket");
   };

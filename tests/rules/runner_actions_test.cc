@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -239,6 +240,27 @@ TEST_F(RunnerActionsTest, a_stop_waits_for_them_a_few_seconds_only) {
   const Result result = run_all(runner, [&](const VerdictLine&) { runner.stop(); });
   EXPECT_THAT(told(result.verdicts), ElementsAre("0 Always: exec failed"));
   EXPECT_LT(Clock::now() - begin, 60s);
+}
+
+TEST_F(RunnerActionsTest, incidents_go_on_being_called_as_the_runner_before_called_them) {
+  LossRun run({0});
+  RunnerOptions more = options();
+  more.wait = false;
+  more.actions = {note()};
+  const auto judge = [&] {
+    Trial trial = run.open();
+    RuleRunner runner(trial, more);
+    runner.add(spelled(trial, "sf"));
+    run_all(runner);
+  };
+  judge();
+  // Workers that begin together may each name the run; by now they have agreed.
+  nlohmann::json state = nlohmann::json::parse(content("lines.state"));
+  state["runs"].insert(state["runs"].begin(), "named_first");
+  std::ofstream(file("lines.state")) << state.dump();
+  run.writer.save_steps({1}).finish();
+  judge();
+  EXPECT_EQ(content("done"), "noted named_first/Rule/1/0\n");
 }
 
 TEST_F(RunnerActionsTest, what_a_stop_leaves_undone_is_the_next_runner_s) {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -46,6 +48,23 @@ class Counting : public Rule {
 
  private:
   int judged_ = 0;
+};
+
+// One that need not see again what it has judged; `once` is called once between steps, when the
+// runner has looked at the run.
+class Waiting : public Rule {
+ public:
+  Waiting(Trial& trial, std::function<void()> once) : Rule(trial), once_(std::move(once)) {}
+  std::string rule_name() const override { return "Waiting"; }
+  bool looks_back_by_itself() const override { return true; }
+  Verdict invoke_at_step(std::int64_t /*step*/) override { return {}; }
+  Verdict on_tick(std::chrono::steady_clock::time_point /*now*/) override {
+    if (once_) std::exchange(once_, nullptr)();
+    return {};
+  }
+
+ private:
+  std::function<void()> once_;
 };
 
 class RunnerFiles : public ::testing::Test {
@@ -201,6 +220,20 @@ TEST_F(RunnerFiles, a_restart_of_training_between_two_runners_is_said) {
   EXPECT_THAT(all,
               HasSubstr("\"step\":2,\"mode\":\"TRAIN\",\"mode_step\":2,\"status\":\"Rewound\""));
   EXPECT_EQ(judge(run).rules[1].steps_evaluated, 5);
+}
+
+TEST_F(RunnerFiles, a_restart_of_training_is_said_that_the_next_runner_waited_for) {
+  LossRun run({0, 1, 2, 3});
+  const auto wait_for = [&](bool wait, const std::function<void()>& restart) {
+    Trial trial = run.open();
+    RuleRunner runner(trial, {.wait = wait, .out = out()});
+    runner.add(std::make_unique<Waiting>(trial, restart));
+    runner.run([](const VerdictLine&) {});
+  };
+  wait_for(false, {});
+  auto second = run.worker({"worker_0", 1, 1});
+  wait_for(true, [&] { second.save_steps({0, 1, 2, 3, 4}).finish(); });
+  EXPECT_EQ(rewound("Waiting"), 1);
 }
 
 TEST_F(RunnerFiles, a_restart_of_training_is_said_though_a_rule_ended_long_before) {

@@ -5,53 +5,26 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
-#include <vector>
 
-#include "cupel/core/error.h"
+#include "scripting/script_attacks.h"
 #include "scripting/script_fixture.h"
 
 namespace cupel {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AnyOf;
+using testing::Attack;
+using testing::AttackedScript;
+using testing::attacks;
 using ::testing::HasSubstr;
-using testing::Script;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
 constexpr std::size_t kMemory = std::size_t{8} << 20U;
 constexpr auto kNever = std::chrono::minutes(5);
-
-struct Attack {
-  std::string name;
-  std::string reason;
-  std::string text;
-};
-
-void PrintTo(const Attack& attack, std::ostream* out) { *out << attack.name; }
-
-std::vector<Attack> attacks() {
-  std::vector<Attack> all;
-  for (const auto& entry : fs::directory_iterator(CUPEL_SCRIPT_ATTACKS)) {
-    std::ifstream in(entry.path());
-    Attack attack{entry.path().stem().string(), {}, {}};
-    std::getline(in, attack.reason);
-    const std::string head = "-- stopped by: ";
-    if (attack.reason.starts_with(head)) attack.reason.erase(0, head.size());
-    attack.text.assign(std::istreambuf_iterator<char>(in), {});
-    all.push_back(attack);
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return all;
-}
 
 // Only the limit that is to stop it is near.
 ScriptLimits limits_for(const std::string& reason) {
@@ -59,16 +32,6 @@ ScriptLimits limits_for(const std::string& reason) {
   if (reason == "instructions") limits.instructions = 500'000;
   if (reason == "clock") limits.time = std::chrono::milliseconds(50);
   return limits;
-}
-
-std::string module_text(const std::string& name) {
-  static const std::map<std::string, std::string> modules = {
-      {"endless", "while true do end"},       {"library", "return {}"},
-      {"itself", "return require('itself')"}, {"one", "return require('other')"},
-      {"other", "return require('one')"},     {"bytecode", "\x1bLuaT"}};
-  const auto found = modules.find(name);
-  if (found == modules.end()) throw Error("there is no module " + name);
-  return found->second;
 }
 
 Milliseconds cpu_time() {
@@ -87,10 +50,8 @@ class Attacks : public ::testing::TestWithParam<Attack> {};
 
 TEST_P(Attacks, is_stopped) {
   const std::string& reason = GetParam().reason;
-  lua::SandboxOptions options;
-  options.read_module = module_text;
   const ScriptLimits limits = limits_for(reason);
-  Script script(limits, std::move(options));
+  AttackedScript script(limits);
   const std::string before = script.run("return 1 + 1");
   const std::size_t peak_before = peak_of_process();
 

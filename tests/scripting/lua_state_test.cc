@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <utility>
+
 #include "scripting/script_fixture.h"
 
 namespace cupel {
@@ -204,6 +207,68 @@ TEST(LuaState, reading_a_script_is_limited_in_memory_and_depth) {
     EXPECT_THROW(script.state.load(text, "rule.lua"), ScriptError) << piece;
   }
   EXPECT_EQ(script.run("return 1"), "1");
+}
+
+// A state with much that is alive, beside which `room` bytes are left.
+class FullScript : public Script {
+ public:
+  explicit FullScript(std::size_t room)
+      : Script({.instructions = 1'000'000'000'000,
+                .memory = kBytes,
+                .time = std::chrono::milliseconds(100)}) {
+    run("kept = {}");
+    for (int i = 0; i < 60; ++i) run("for i = 1, 10000 do kept = {kept} end");
+    lua_gc(state.get(), LUA_GCCOLLECT);
+    const std::size_t tables = (kBytes - state.memory_in_use() - room) / kTable;
+    run("for i = 1, " + std::to_string(tables) + " do kept = {kept} end");
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{64} << 20U;
+  static constexpr std::size_t kTable = 64 + 32;
+};
+
+double milliseconds_of_processor() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1000 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// With so little room that a call just has enough, Lua collects garbage again and again, and each
+// time goes through all that is alive.
+TEST(LuaState, the_clock_is_looked_at_before_garbage_is_collected) {
+  ScriptLimit reached = ScriptLimit::Memory;
+  double taken = 0;
+  for (std::size_t room = 1000; reached == ScriptLimit::Memory; room += 100) {
+    try {
+      FullScript script(room);
+      const double begin = milliseconds_of_processor();
+      reached = script.error("while true do local t = {} end").limit;
+      taken = milliseconds_of_processor() - begin;
+    } catch (const ScriptError&) {  // it was not even to be filled so far
+    }
+  }
+  EXPECT_EQ(reached, ScriptLimit::Clock);
+  EXPECT_LT(taken, 150);
+}
+
+TEST(LuaState, no_message_handler_hears_of_a_limit_that_a_module_reached_while_it_was_read) {
+  lua::SandboxOptions options;
+  options.read_module = [](const std::string&) {
+    return "return {" + std::string(900'000, '-') + "1}";
+  };
+  Script script({.instructions = 10'000}, std::move(options));
+  EXPECT_EQ(script.error("heard = false xpcall(require, function() heard = true end, 'm')").limit,
+            ScriptLimit::Instructions);
+  EXPECT_EQ(script.run("return heard"), "false");
+}
+
+TEST(LuaState, what_the_C_library_takes_for_small_blocks_counts) {
+  Script script;
+  const std::size_t before = script.state.memory_in_use();
+  script.run("kept = {} for i = 1, 10000 do kept[i] = {i} end");
+  // A table and its one element, 56 and 16 bytes, are in blocks of 64 and 32; and their places.
+  EXPECT_GE(script.state.memory_in_use() - before, 10'000 * (64 + 32 + 16));
 }
 
 TEST(LuaState, many_calls_leave_nothing_on_the_stack) {

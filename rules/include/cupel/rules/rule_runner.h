@@ -16,6 +16,8 @@
 
 namespace cupel {
 
+class Store;
+
 struct RunnerOptions {
   int jobs = 1;                 ///< Threads that evaluate; the lines do not depend on it.
   std::int64_t start_step = 0;  ///< The first global step to judge.
@@ -31,7 +33,15 @@ struct RunnerOptions {
   /// over the same run with the same rules, parameters and actions goes on from, however this one
   /// ended (where to begin, and which rules have ended, the state says, not the options), and
   /// `<out>.status.json` says how the rules stand.
+  ///
+  /// "s3://bucket/name" names objects in the same way. They are put whole, and so no more often
+  /// than every `out_interval` (twice that from 4 MiB of lines on, thrice from 8 MiB on, and so
+  /// on), at the end, and before an action is begun. A second runner of this machine is refused
+  /// them; one of another machine takes them over, and the first ends when it would write next.
   std::string out = {};
+  std::chrono::milliseconds out_interval = std::chrono::seconds(5);
+  /// Where given, `out` is the key of an object in it.
+  std::shared_ptr<Store> out_store = nullptr;
   /// What is done when an incident begins: a rule fires that had not fired at the last step before
   /// that it could judge. Once for each incident; where lines are kept in a file, also when the
   /// runner is killed and another goes on.
@@ -49,6 +59,9 @@ struct RuleOptions {
   std::optional<std::int64_t> end_step = std::nullopt;
   std::optional<bool> stop_at_first = std::nullopt;
   std::vector<Action> actions = {};  ///< Of this rule, before the runner's.
+  /// What tells it from a rule of the same name, its parameters for instance: a runner does not go
+  /// on with what was kept for another.
+  std::string configuration = {};
 };
 
 /// What became of one rule.
@@ -95,10 +108,10 @@ class RuleRunner {
   using PauseCallback = std::function<void()>;
   /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
   /// after the closing lines of all rules; those of `out`, and of the callbacks, at once.
-  /// UsageError, before any line, for an `out` that another runner has open or that was begun with
-  /// another run or other rules. `on_pause` is called, from the same thread, when no line follows
-  /// at once, and every few steps while lines follow each other: whoever gathers lines sends them
-  /// on then, and once more when run() has ended.
+  /// UsageError for an `out` that was begun with another run or other rules, or that another runner
+  /// has open, before any line; or takes over. `on_pause` is called, from the same thread, when no
+  /// line follows at once, and every few steps while lines follow each other: whoever gathers lines
+  /// sends them on then, and once more when run() has ended.
   RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
   /// Stopped, and actions that were begun have a few seconds left.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cupel/core/reduction.h"
@@ -19,11 +19,13 @@ struct TensorNumber {
   Origin origin = Origin::Saved;
 
   /// "abs_mean (saved)", "l1 / elements (saved)", "abs_mean (from raw)".
-  std::string origin_text() const;
+  /// A text of its own for each, which lasts and ends with a NUL.
+  std::string_view origin_text() const;
 };
 
 /// The saved reduction, else the same derived from another one that was saved. Reads no value.
 std::optional<TensorNumber> saved_number(const RecordView& record, Reduction wanted) noexcept;
+std::optional<TensorNumber> saved_number(const TensorRecord& record, Reduction wanted) noexcept;
 
 /// All that saved_number() takes, and then the raw value.
 std::vector<TensorSource> sources_of(Reduction wanted);

@@ -1,0 +1,105 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "file_handle.h"
+#include "journal_place.h"
+#include "process_lock.h"
+
+namespace cupel::runner_detail {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  const int number = errno;
+  throw StoreError(path, false, std::string(what) + ": " + std::strerror(number));
+}
+
+std::uint64_t regular_size(int file, const std::string& path) {
+  struct ::stat status {};
+  if (::fstat(file, &status) != 0) fail(path, "cannot be looked at");
+  if (!S_ISREG(status.st_mode)) throw UsageError("not a regular file: " + path);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+class JournalInFiles final : public JournalPlace {
+ public:
+  explicit JournalInFiles(std::string path)
+      : path_(std::move(path)), file_(path_, O_RDWR | O_CREAT | O_NONBLOCK) {
+    if (!file_) fail(path_, "cannot be opened");
+    lock_for_runner(file_, path_, path_);
+    size_ = regular_size(file_.get(), path_);  // after the lock: what it is has come to rest
+  }
+
+  std::uint64_t size() const override { return size_; }
+
+  std::optional<std::string> read(std::string_view suffix) const override {
+    const std::string path = path_ + std::string(suffix);
+    const FileHandle file(path, O_RDONLY | O_NONBLOCK);
+    if (!file) {
+      if (errno == ENOENT) return std::nullopt;
+      fail(path, "cannot be opened");
+    }
+    const std::uint64_t size = regular_size(file.get(), path);
+    if (size > kMostBytes) throw FormatError(path, 0, "this is too large for a runner's state");
+    std::string text(size, '\0');
+    std::size_t got = 0;
+    while (got < text.size()) {
+      const ::ssize_t part = ::read(file.get(), text.data() + got, text.size() - got);
+      if (part < 0) {
+        if (errno == EINTR) continue;
+        fail(path, "cannot be read");
+      }
+      if (part == 0) break;
+      got += static_cast<std::size_t>(part);
+    }
+    text.resize(got);
+    return text;
+  }
+
+  void cut(std::uint64_t size) override {
+    if (size < size_ && ::ftruncate(file_.get(), static_cast<::off_t>(size)) != 0)
+      fail(path_, "cannot be cut");
+    size_ = size;
+    if (::lseek(file_.get(), 0, SEEK_END) < 0) fail(path_, "cannot be written");
+  }
+
+  void append(std::string_view lines) override {
+    if (!file_.write(lines)) fail(path_, "cannot be written");
+    size_ += lines.size();
+  }
+
+  void replace(std::string_view suffix, std::string_view text) override {
+    const std::string path = path_ + std::string(suffix);
+    const std::string temporary = path + ".tmp";
+    {
+      const FileHandle file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+      if (!file) fail(temporary, "cannot be opened");
+      if (!file.write(text)) fail(temporary, "cannot be written");
+    }
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "cannot be replaced");
+  }
+
+  void require_ours(std::string_view /*runner*/) const override {}  // the lock sees to it
+  std::chrono::milliseconds pause() const noexcept override { return {}; }
+
+ private:
+  const std::string path_;
+  const FileHandle file_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<JournalPlace> journal_in_files(const std::string& path) {
+  return std::make_unique<JournalInFiles>(path);
+}
+
+}  // namespace cupel::runner_detail

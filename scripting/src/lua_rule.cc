@@ -1,0 +1,230 @@
+#include "lua_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "arguments.h"
+#include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/rules/number_text.h"
+#include "cupel/rules/printable.h"
+#include "rule_self.h"
+
+namespace cupel::lua {
+namespace {
+
+// What of the rule's lives in the registry.
+char self_key;
+char trial_key;
+char invoke_key;
+char required_key;
+char tick_key;
+char end_key;
+
+// Keeps the function `name` of the definition on top under `key`; returns whether there is one.
+bool keep_function(lua_State* lua, const char* name, const void* key) {
+  lua_pushstring(lua, name);
+  const bool is_there = lua_rawget(lua, -2) == LUA_TFUNCTION;
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, key);
+  return is_there;
+}
+
+// The same for every run of the same rule.
+std::uint64_t seed_of(const std::string& name) {
+  std::uint64_t seed = 0xcbf29ce484222325U;
+  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return seed;
+}
+
+// Between what was printed together there is a tab, which a line of the log would show as \x09.
+std::function<void(std::string_view)> printer(const std::string& rule) {
+  return [rule](std::string_view line) {
+    std::string text(line);
+    std::replace(text.begin(), text.end(), '\t', ' ');
+    log(LogLevel::Warning, rule + ": " + printable(text));
+  };
+}
+
+std::vector<Trial*> pointers(const std::vector<std::unique_ptr<Trial>>& trials) {
+  std::vector<Trial*> all;
+  all.reserve(trials.size());
+  for (const auto& trial : trials) all.push_back(trial.get());
+  return all;
+}
+
+}  // namespace
+
+LuaRule::LuaRule(std::shared_ptr<const RuleSource> source, std::size_t rule,
+                 const std::string& name, Trial& base, const RuleParameters& parameters,
+                 std::vector<std::unique_ptr<Trial>> others)
+    : Rule(base, pointers(others)),
+      others_(std::move(others)),
+      script_(std::move(source), printer(name), seed_of(name)),
+      rule_(rule) {
+  if (rule_ >= script_.definitions().size() || definition().info.name != name)
+    throw UsageError(script_.source().path() + ": its rules are others at each run");
+  const LuaRuleInfo& info = definition().info;
+  if (others_.size() < info.other_trials)
+    throw InsufficientInformationForRuleInvocation(
+        name, "it compares with " + std::to_string(info.other_trials) +
+                  " other run(s); name them by other_trials=PATH");
+  const ParameterValues values = convert_parameters(name, definition().parameters, parameters);
+  needs_ = script_.needs(rule_, values);
+  for (const TensorNeed& need : needs_.tensors)
+    needed_.emplace_back(need.tensors.collections, need.tensors.patterns);
+  trials_.push_back(std::make_unique<TrialObject>(base_trial(), context_, false));
+  for (const Trial* other : other_trials())
+    trials_.push_back(std::make_unique<TrialObject>(*other, context_, true));
+  make_self(values);
+}
+
+void LuaRule::make_self(const ParameterValues& values) {
+  script_.protect([&](lua_State* lua) {
+    lua_createtable(lua, 0, 4);
+    push_parameters(lua, values);
+    lua_setfield(lua, -2, "params");
+    push_string(lua, definition().info.name);
+    lua_setfield(lua, -2, "name");
+    push_trial(lua, *trials_.front());
+    lua_pushvalue(lua, -1);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &trial_key);
+    lua_setfield(lua, -2, "trial");
+    lua_newtable(lua);
+    for (std::size_t i = 1; i < trials_.size(); ++i) {
+      push_trial(lua, *trials_[i]);
+      lua_rawseti(lua, -2, static_cast<lua_Integer>(i));
+    }
+    lua_setfield(lua, -2, "other_trials");
+    push_self_methods(lua, context_);
+    lua_newtable(lua);
+    lua_insert(lua, -2);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, -2);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &self_key);
+    script_.push_definition(rule_);
+    keep_function(lua, "invoke_at_step", &invoke_key);
+    requires_data_ = keep_function(lua, "required", &required_key);
+    has_tick_ = keep_function(lua, "on_tick", &tick_key);
+    has_end_ = keep_function(lua, "on_end", &end_key);
+  });
+}
+
+template <class Call>
+Verdict LuaRule::judge(std::int64_t step, Call&& call) {
+  struct Evaluation {
+    RuleContext& context;
+    ~Evaluation() { context.end(); }
+  };
+  Verdict verdict;
+  const Evaluation evaluation{context_};
+  context_.begin(verdict, step, explaining());
+  try {
+    call(verdict);
+  } catch (const ScriptError& error) {
+    rethrow(error);
+  }
+  context_.explain();
+  return verdict;
+}
+
+Verdict LuaRule::invoke_at_step(std::int64_t step) {
+  return judge(step, [&](Verdict& verdict) {
+    if (!has_required(step, verdict)) return;
+    lua_State* const lua = script_.state().get();
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &invoke_key);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &self_key);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &trial_key);
+    lua_pushinteger(lua, step);
+    script_.state().call(3, 1, script_.source().chunk());
+    const bool says_true = lua_toboolean(lua, -1) != 0;
+    lua_pop(lua, 1);
+    if (says_true && !verdict.fired())
+      throw ScriptError(script_.source().chunk(), 0,
+                        "invoke_at_step returned true and found nothing: what is found is said by "
+                        "self:issue{tensor = ..., value = ...}");
+    explain_silence(step, verdict);
+  });
+}
+
+// Where the rule judged nothing and said nothing: why not.
+void LuaRule::explain_silence(std::int64_t step, Verdict& verdict) {
+  const bool said = verdict.datapoints() > 0 || verdict.fired() || !verdict.applicable() ||
+                    !verdict.skips().empty() || !verdict.why_to_ask_again().empty();
+  if (said) return;
+  std::string missing;
+  for (std::size_t i = 0; i < needed_.size(); ++i) {
+    if (base_trial().visit_step(step, needed_[i], [](const RecordView&) {}) > 0) {
+      missing.clear();
+      break;
+    }
+    missing += (i == 0 ? "nothing of " : " and ") + needs_.tensors[i].tensors.description();
+  }
+  if (!missing.empty())
+    verdict.not_applicable(missing + " was saved at this step");
+  else if (!context_.has_read())
+    verdict.not_applicable("the rule read nothing of this step");
+}
+
+std::string LuaRule::what_it_reads() const {
+  return needs_.tensors.empty() ? Rule::what_it_reads() : describe(needs_);
+}
+
+Verdict LuaRule::on_tick(std::chrono::steady_clock::time_point now) {
+  if (!has_tick_) return {};
+  if (!first_tick_) first_tick_ = now;
+  const std::chrono::duration<double> since = now - *first_tick_;
+  return judge(-1, [&](Verdict&) {
+    lua_State* const lua = script_.state().get();
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &tick_key);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &self_key);
+    lua_pushnumber(lua, since.count());
+    script_.state().call(2, 0, script_.source().chunk());
+  });
+}
+
+Verdict LuaRule::on_end() {
+  if (!has_end_) return {};
+  return judge(-1, [&](Verdict&) {
+    lua_State* const lua = script_.state().get();
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &end_key);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &self_key);
+    script_.state().call(1, 0, script_.source().chunk());
+  });
+}
+
+bool LuaRule::has_required(std::int64_t step, Verdict& verdict) {
+  if (!requires_data_) return true;
+  requirements_.clear(script_.state());
+  bool are_met = false;
+  std::exception_ptr missing;
+  script_.protect([&](lua_State* lua) {
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &required_key);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &self_key);
+    lua_pushinteger(lua, step);
+    requirements_.push(lua, *trials_.front());
+    lua_call(lua, 3, 0);
+    try {
+      are_met = requirements_.are_met(lua, *trials_.front(), verdict);
+    } catch (const Error&) {  // is none of the script's
+      missing = std::current_exception();
+    }
+  });
+  if (missing) std::rethrow_exception(missing);
+  return are_met;
+}
+
+// With the line itself, and what was judged when it failed.
+void LuaRule::rethrow(const ScriptError& error) const {
+  std::string problem = error.problem;
+  if (const std::string line = script_.source().line(error.chunk, error.line); !line.empty())
+    problem += ", in \"" + line + "\"";
+  if (context_.step() >= 0) problem += ", at step " + std::to_string(context_.step());
+  if (!context_.looking_at().empty()) problem.append(", looking at ").append(context_.looking_at());
+  throw ScriptError(error.chunk, error.line, problem, error.limit, error.traceback);
+}
+
+}  // namespace cupel::lua

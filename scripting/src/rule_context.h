@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cupel/rules/verdict.h"
+#include "lua_state.h"
+
+namespace cupel::lua {
+
+/// What was read of a tensor, for people.
+struct Reading {
+  std::string what;      ///< "abs_mean (saved)"
+  std::string got = {};  ///< "3.1e-09"
+  std::string run = {};  ///< Of which it was read, where that is not the one that is judged.
+};
+
+/// What the functions that a rule calls have to do with the evaluation that goes on: whose verdict
+/// it is, and what was looked at for it.
+class RuleContext {
+ public:
+  /// Begins an evaluation; `step` is -1 between steps.
+  void begin(Verdict& verdict, std::int64_t step, bool explaining);
+  /// Ends it, whatever came of it.
+  void end() noexcept;
+  /// Tells the verdict what was read, with what was found of it.
+  void explain();
+
+  /// Throws UsageError where nothing is evaluated.
+  Verdict& verdict() const;
+  bool explaining() const noexcept { return explaining_; }
+  std::int64_t step() const noexcept { return step_; }
+  bool has_read() const noexcept { return has_read_; }
+  /// Whether what was saved at a global step is what is judged: a rule that looks back at others
+  /// says nothing of them.
+  bool is_judged(std::int64_t step) const noexcept { return step_ < 0 || step == step_; }
+
+  /// The tensor that was asked for last.
+  std::string_view looking_at() const noexcept { return looking_at_; }
+  void look_at(std::string_view tensor) {
+    if (looking_at_ != tensor) look_at(kept_ = tensor, {}, 0);
+  }
+  /// The same of one worker's, with so many readings that were counted before. Both names live as
+  /// long as the trial.
+  void look_at(std::string_view tensor, std::string_view worker, std::int64_t readings) noexcept {
+    looking_at_ = tensor;
+    worker_ = worker;
+    readings_ = readings;
+  }
+
+  /// Something of a tensor was read at the step that is judged: `reading()` says what, where
+  /// somebody wants to know. The worker's name lives as long as the trial.
+  template <class F>
+  void read(std::string_view tensor, std::string_view worker, F&& reading) {
+    if (looking_at_ != tensor || worker_ != worker) look_at(kept_ = tensor, worker, 0);
+    ++readings_;
+    read_ahead(tensor, worker, reading);
+  }
+  /// The same of a tensor that is looked at later.
+  template <class F>
+  void read_ahead(std::string_view tensor, std::string_view worker, F&& reading) {
+    has_read_ = true;
+    verdict().count(1);
+    if (explaining_) observe(tensor, worker, reading());
+  }
+  /// Something was that does not count: of another step, or which tensors there are.
+  void read_beside() noexcept { has_read_ = true; }
+  /// A tensor could not be judged. What was read of it does not count, then.
+  void skip(lua_State* lua, Skip skip);
+  /// The same of another run's, beside what was read of the one that is judged.
+  void skip_beside(lua_State* lua, Skip skip);
+  /// What the rule itself says that it looked at, in place of what was read of that tensor.
+  void tell(lua_State* lua, Observation observation);
+  void add(lua_State* lua, Finding finding);
+
+ private:
+  // Counts what the verdict has from the script against the state's memory, until the end.
+  void hold(lua_State* lua, std::size_t bytes);
+  void observe(std::string_view tensor, std::string_view worker, Reading reading);
+  void forget(const Skip& skip);
+  void take_over_readings();
+
+  Verdict* verdict_ = nullptr;
+  std::int64_t step_ = -1;
+  bool explaining_ = false;
+  bool has_read_ = false;
+  std::string_view looking_at_;
+  std::string_view worker_;    // whose it is, where that is known
+  std::string kept_;           // of a name that does not live long enough
+  std::int64_t readings_ = 0;  // of it
+  std::vector<Observation> observations_;
+  std::vector<Observation> of_other_runs_;
+  std::vector<Observation> told_;
+  LuaState* holder_ = nullptr;
+  std::size_t held_ = 0;
+};
+
+}  // namespace cupel::lua

@@ -1,0 +1,120 @@
+#include "rule_source.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "cupel/core/crc32c.h"
+#include "cupel/core/error.h"
+#include "cupel/store/open_store.h"
+#include "lua_state.h"
+
+namespace cupel::lua {
+namespace {
+
+constexpr std::size_t kMostModules = 100;
+// Of all modules: they are no script's memory.
+constexpr std::size_t kMostText = std::size_t{2} << 20U;
+constexpr std::size_t kLongestLine = 200;
+
+// A path's folder, "." where it has none, and the rest.
+std::pair<std::string, std::string> split(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+// Files that are mounted into containers are links to others, with those they require beside them.
+std::string resolved(const std::string& path) {
+  if (path.find("://") != std::string::npos) return path;
+  std::error_code failure;
+  const std::filesystem::path real = std::filesystem::canonical(path, failure);
+  return failure ? path : real.string();
+}
+
+// Why there is nothing to be read at a path.
+std::string absence(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status found = std::filesystem::symlink_status(path, ignored);
+  if (!std::filesystem::exists(found)) return "there is no file " + path;
+  if (std::filesystem::is_directory(found)) return path + " is a directory, not a file of rules";
+  if (std::filesystem::is_symlink(found)) return path + " is a link, and leads to no file here";
+  return path + " is no regular file";
+}
+
+// What Lua's own reader passes over: a mark of UTF-8, and a first line for a shell. Lines keep
+// their numbers.
+void drop_preamble(std::string& text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+  if (text.starts_with('#')) text.erase(0, std::min(text.find('\n'), text.size()));
+}
+
+std::string read(const Store& folder, const std::string& name, const std::string& path) {
+  const char* const defect = key_defect(name);
+  if (defect != nullptr) throw UsageError(path + " is no file of rules: its name " + defect);
+  try {
+    const auto bytes = folder.get(name, kLongestText);
+    if (!bytes) throw UsageError(absence(path));
+    std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    drop_preamble(text);
+    return text;
+  } catch (const StoreError& error) {
+    throw UsageError(path + " cannot be read: " + error.what());
+  }
+}
+
+}  // namespace
+
+RuleSource::RuleSource(const std::string& path, const ScriptLimits& limits)
+    : path_(path), chunk_(split(path).second), limits_(limits) {
+  if (path.find('\0') != std::string::npos) throw UsageError("the name of a file holds a NUL");
+  const auto [folder, name] = split(resolved(path));
+  folder_ = open_store(folder);
+  text_ = read(*folder_, name, path);
+}
+
+std::string RuleSource::module(const std::string& module) const {
+  const std::string name = module + ".lua";
+  const std::lock_guard lock(mutex_);
+  const auto entry = modules_.find(name);
+  if (entry != modules_.end()) return entry->second;
+  if (modules_.size() == kMostModules) throw UsageError("more than 100 modules");
+  std::string text = read(*folder_, name, split(path_).first + "/" + name);
+  std::size_t bytes = text.size();
+  for (const auto& [other, other_text] : modules_) bytes += other_text.size();
+  if (bytes > kMostText) throw UsageError("the modules are more than 2 MiB together");
+  return modules_.emplace(name, std::move(text)).first->second;
+}
+
+std::string RuleSource::line(std::string_view chunk, std::int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  std::string_view rest;
+  if (chunk == chunk_) {
+    rest = text_;
+  } else if (const auto entry = modules_.find(chunk); entry != modules_.end()) {
+    rest = entry->second;
+  }
+  for (; number > 1 && !rest.empty(); --number)
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  const std::size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  const std::size_t size = line.find_last_not_of(" \t\r") - begin + 1;
+  return std::string(line.substr(begin, std::min(size, kLongestLine))) +
+         (size > kLongestLine ? "..." : "");
+}
+
+std::string RuleSource::fingerprint() const {
+  const std::lock_guard lock(mutex_);
+  const auto crc = [](const std::string& text, std::uint32_t seed) {
+    return crc32c(std::as_bytes(std::span(text)), seed);
+  };
+  std::uint32_t all = crc(text_, 0);
+  for (const auto& [name, text] : modules_) all = crc(text, crc(name, all));
+  return std::to_string(all);
+}
+
+}  // namespace cupel::lua

@@ -1,0 +1,247 @@
+// Functions that make values from what scripts have: numbers, booleans, texts, and tables of them,
+// nested or flat.
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "array_text.h"
+#include "cupel/rules/nearest_names.h"
+#include "value_binding.h"
+
+namespace cupel::lua {
+namespace {
+
+constexpr std::int64_t kElementsPerCharge = 64;
+
+// Pushes the first element of a nested table, or whatever else is at `argument`, and returns the
+// extents of the tables above it.
+std::vector<std::int64_t> push_first(lua_State* lua, int argument) {
+  std::vector<std::int64_t> extents;
+  lua_pushvalue(lua, argument);
+  while (lua_istable(lua, -1)) {
+    if (extents.size() == Shape::kMaxRank) fail("value", "tables are nested in more than 32 axes");
+    extents.push_back(static_cast<std::int64_t>(lua_rawlen(lua, -1)));
+    lua_rawgeti(lua, -1, 1);
+    lua_remove(lua, -2);
+  }
+  return extents;
+}
+
+DType dtype_of_element(lua_State* lua, int place) {
+  switch (lua_type(lua, place)) {
+    case LUA_TBOOLEAN:
+      return DType::Bool;
+    case LUA_TSTRING:
+      return DType::Utf8;
+    default:
+      return DType::F64;
+  }
+}
+
+DType check_dtype(lua_State* lua, const Options& options, const char* function, DType otherwise) {
+  if (!options.push("dtype")) return otherwise;
+  if (lua_type(lua, -1) != LUA_TSTRING)
+    fail(function, std::string("dtype is a name, not ") + luaL_typename(lua, -1));
+  const std::string name(std::string(lua_tostring(lua, -1)).substr(0, 64));
+  lua_pop(lua, 1);
+  const std::optional<DType> dtype = parse_dtype(name);
+  if (dtype && *dtype != DType::F16 && *dtype != DType::BF16) return *dtype;
+  std::vector<std::string> names;
+  for (const DType each : kAllDTypes)
+    if (each != DType::F16 && each != DType::BF16) names.emplace_back(to_string(each));
+  fail(function, "no values of dtype " + name + " are made here" + did_you_mean(name, names));
+}
+
+// Goes through the elements of nested tables of a shape, or of a flat table.
+class Reader {
+ public:
+  Reader(lua_State* lua, const Shape& shape) : lua_(lua), shape_(shape) {}
+  // Calls visit() with each element on top. The table is at `place`.
+  template <class F>
+  void read(int place, std::size_t axis, F&& visit) {
+    luaL_checkstack(lua_, 4, "too many axes");
+    if (axis == shape_.rank()) return visit_one(place, visit);
+    const std::int64_t extent = shape_[axis];
+    if (!lua_istable(lua_, place) || static_cast<std::int64_t>(lua_rawlen(lua_, place)) != extent)
+      fail("value", "tables are ragged: " +
+                        (lua_istable(lua_, place)
+                             ? "one of " + std::to_string(lua_rawlen(lua_, place)) + " elements"
+                             : std::string("a ") + luaL_typename(lua_, place)) +
+                        " where the shape " + shape_text(shape_) + " has " +
+                        std::to_string(extent));
+    LuaState::of(lua_).charge(lua_, 1);
+    for (std::int64_t i = 1; i <= extent; ++i) {
+      lua_rawgeti(lua_, place, i);
+      read(lua_gettop(lua_), axis + 1, visit);
+      lua_pop(lua_, 1);
+    }
+  }
+
+ private:
+  template <class F>
+  void visit_one(int place, F&& visit) {
+    if (++read_ % kElementsPerCharge == 0) LuaState::of(lua_).charge(lua_, kElementsPerCharge);
+    visit(place);
+  }
+  lua_State* lua_;
+  Shape shape_;
+  std::int64_t read_ = 0;
+};
+
+template <class T>
+T integer_at(lua_State* lua, int place, DType dtype) {
+  int is_integer = 0;
+  const lua_Integer integer = lua_tointegerx(lua, place, &is_integer);
+  if (is_integer == 0 || !std::in_range<T>(integer))
+    fail("value", std::string(lua_tostring(lua, place)) + " is no element of dtype " +
+                      std::string(to_string(dtype)));
+  return static_cast<T>(integer);
+}
+
+template <class T>
+std::size_t store(T element, std::byte* out) noexcept {
+  std::memcpy(out, &element, sizeof element);
+  return sizeof element;
+}
+
+// Stores the element at a place of the stack; returns its size.
+std::size_t store_element(lua_State* lua, int place, DType dtype, std::byte* out) {
+  const int type = lua_type(lua, place);
+  if (type != (dtype == DType::Bool ? LUA_TBOOLEAN : LUA_TNUMBER))
+    fail("value", std::string("a ") + luaL_typename(lua, place) + " is no element of dtype " +
+                      std::string(to_string(dtype)));
+  switch (dtype) {
+    case DType::Bool:
+      return store(static_cast<std::uint8_t>(lua_toboolean(lua, place)), out);
+    case DType::I8:
+      return store(integer_at<std::int8_t>(lua, place, dtype), out);
+    case DType::I16:
+      return store(integer_at<std::int16_t>(lua, place, dtype), out);
+    case DType::I32:
+      return store(integer_at<std::int32_t>(lua, place, dtype), out);
+    case DType::I64:
+      return store(integer_at<std::int64_t>(lua, place, dtype), out);
+    case DType::U8:
+      return store(integer_at<std::uint8_t>(lua, place, dtype), out);
+    case DType::U16:
+      return store(integer_at<std::uint16_t>(lua, place, dtype), out);
+    case DType::U32:
+      return store(integer_at<std::uint32_t>(lua, place, dtype), out);
+    case DType::U64:
+      return store(integer_at<std::uint64_t>(lua, place, dtype), out);
+    case DType::F32:
+      return store(static_cast<float>(lua_tonumber(lua, place)), out);
+    default:
+      return store(lua_tonumber(lua, place), out);
+  }
+}
+
+std::string_view text_at(lua_State* lua, int place) {
+  if (lua_type(lua, place) != LUA_TSTRING)
+    fail("value", std::string("a ") + luaL_typename(lua, place) + " is no element of dtype utf8");
+  std::size_t size = 0;
+  const char* const text = lua_tolstring(lua, place, &size);
+  return {text, size};
+}
+
+Array texts_of(lua_State* lua, const Shape& source, const Shape& shape) {
+  std::size_t characters = 0;
+  Reader(lua, source).read(1, 0, [&](int place) { characters += text_at(lua, place).size(); });
+  LuaBudget budget(lua);
+  TextArray texts(budget, shape, characters);
+  Reader(lua, source).read(1, 0, [&](int place) { texts.add(text_at(lua, place)); });
+  return texts.finish();
+}
+
+void check_elements(const Shape& shape, const char* function) {
+  for (const std::int64_t extent : shape)
+    if (extent < 0) fail(function, "the shape " + shape_text(shape) + " has a negative extent");
+  constexpr std::int64_t kMost = std::int64_t{1} << 40U;
+  const std::int64_t elements = shape.elements();
+  if (elements < 0 || elements > kMost)
+    fail(function, "the shape " + shape_text(shape) + " has more elements than any memory");
+}
+
+Shape option_shape(lua_State* lua, const Options& options, const Shape& otherwise,
+                   const char* function) {
+  if (!options.push("shape")) return otherwise;
+  if (!lua_istable(lua, -1)) fail(function, "shape is a table of integers");
+  const Shape shape = check_shape(lua, lua_gettop(lua), function);
+  lua_pop(lua, 1);
+  check_elements(shape, function);
+  return shape;
+}
+
+int make_value(lua_State* lua) {
+  if (lua_isnoneornil(lua, 1)) fail("value", "a number or a table is expected, not nil");
+  lua_settop(lua, 2);
+  const Options options(lua, 2, "value", {"shape", "dtype"});
+  const Shape source(push_first(lua, 1));
+  const DType dtype = check_dtype(lua, options, "value", dtype_of_element(lua, -1));
+  check_elements(source, "value");
+  const Shape shape = option_shape(lua, options, source, "value");
+  // A single element fills the shape.
+  const bool fills = source.rank() == 0;
+  if (!fills && shape.elements() != source.elements())
+    fail("value", std::to_string(source.elements()) + " elements are not those of the shape " +
+                      shape_text(shape));
+  if (dtype == DType::Utf8) {
+    if (fills && shape.elements() != 1) fail("value", "a text does not fill a shape");
+    push(lua, texts_of(lua, source, shape), "value");
+    return 1;
+  }
+  LuaBudget budget(lua);
+  const Array::Blank result = Array::make(budget, dtype, shape);
+  std::byte* out = result.data;
+  if (fills) {
+    std::byte element[sizeof(double)];
+    const std::size_t size = store_element(lua, 1, dtype, element);
+    for_each_piece(budget, shape.elements(), Cost::Single, [&](auto, auto count) {
+      for (std::int64_t i = 0; i < count; ++i, out += size) std::memcpy(out, element, size);
+    });
+  } else {
+    Reader(lua, source).read(1, 0, [&](int place) {
+      out += store_element(lua, place, dtype, out);
+    });
+  }
+  push(lua, result.array, "value");
+  return 1;
+}
+
+// zeros{2, 3}, zeros({2, 3}, {dtype = "i32"})
+int make_zeros(lua_State* lua) {
+  lua_settop(lua, 2);
+  if (!lua_istable(lua, 1))
+    fail("zeros", std::string("a table of extents is expected, not ") + luaL_typename(lua, 1));
+  const Options options(lua, 2, "zeros", {"dtype"});
+  const Shape shape = check_shape(lua, 1, "zeros");
+  check_elements(shape, "zeros");
+  const DType dtype = check_dtype(lua, options, "zeros", DType::F64);
+  if (dtype == DType::Utf8) fail("zeros", "texts are no numbers");
+  LuaBudget budget(lua);
+  const Array::Blank result = Array::make(budget, dtype, shape);
+  const std::int64_t bytes = shape.elements() * static_cast<std::int64_t>(element_size(dtype));
+  constexpr std::int64_t kWord = 8;
+  for_each_piece(budget, (bytes + kWord - 1) / kWord, Cost::Simple, [&](auto begin, auto count) {
+    const std::int64_t size = std::min(count * kWord, bytes - begin * kWord);
+    std::memset(result.data + begin * kWord, 0, static_cast<std::size_t>(size));
+  });
+  push(lua, result.array, "zeros");
+  return 1;
+}
+
+int is_value(lua_State* lua) {
+  lua_pushboolean(lua, to_value(lua, 1) != nullptr ? 1 : 0);
+  return 1;
+}
+
+}  // namespace
+
+void add_value_makers(lua_State* lua) {
+  set_function<make_value>(lua, "value");
+  set_function<make_zeros>(lua, "zeros");
+  set_function<is_value>(lua, "is_value");
+}
+
+}  // namespace cupel::lua

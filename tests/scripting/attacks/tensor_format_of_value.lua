@@ -1,0 +1,2 @@
+-- stopped by: error
+return ("%d"):format(cupel.zeros{1})

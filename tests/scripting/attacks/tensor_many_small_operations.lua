@@ -1,0 +1,2 @@
+-- stopped by: instructions
+local v = cupel.zeros{1} while true do v = v + 1 end

@@ -1,0 +1,2 @@
+-- stopped by: allow-list
+return getmetatable(cupel.zeros{1}).__index

@@ -1,0 +1,2 @@
+-- stopped by: error
+return table.concat(cupel.zeros{3})

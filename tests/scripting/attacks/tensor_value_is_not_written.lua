@@ -1,0 +1,2 @@
+-- stopped by: error
+local v = cupel.zeros{3} v[1] = 5

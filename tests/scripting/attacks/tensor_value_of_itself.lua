@@ -1,0 +1,2 @@
+-- stopped by: error
+local t = {} t[1] = t return cupel.value(t)

@@ -1,0 +1,194 @@
+// How a rule in Lua fails: its own mistakes, and what queries of a run fail with.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scripting/lua_rule_fixture.h"
+
+namespace cupel::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
+  JudgedRule rule(losses(3),
+                  "return cupel.rule {\n  name = 'R',\n"
+                  "  invoke_at_step = function(self, trial, step)\n"
+                  "    local t = trial:tensor('loss')\n"
+                  "    if step == 2 then t.x = nil + 1 end\n  end }");
+  EXPECT_EQ(rule.error(0), "");
+  EXPECT_EQ(
+      rule.error(2),
+      "rule.lua:5: attempt to perform arithmetic on a nil value, in \"if step == 2 then t.x = "
+      "nil + 1 end\", at step 2, looking at loss");
+}
+
+TEST(LuaRuleErrors, an_error_in_a_module_says_its_own_line) {
+  const RuleFiles files;
+  files.write("sums.lua",
+              "local sums = {}\nfunction sums.add(a, b)\n  return a + b\nend\n"
+              "return sums");
+  const MemoryRun run = losses(1);
+  Trial trial = run.open();
+  const auto rule =
+      files.file("local sums = require 'sums'\n" + rule_text("sums.add(1, {})")).make(trial, "");
+  try {
+    rule->evaluate(0, trial.snapshot());
+    FAIL() << "no error";
+  } catch (const ScriptError& error) {
+    EXPECT_EQ(error.chunk, "sums.lua");
+    EXPECT_EQ(error.line, 3);
+    EXPECT_THAT(error.problem, HasSubstr("in \"return a + b\", at step 0"));
+    EXPECT_THAT(error.traceback, HasSubstr("rule.lua:2"));
+  }
+}
+
+TEST(LuaRuleErrors, an_error_that_is_no_text_is_told_as_what_it_is) {
+  EXPECT_THAT(mistake("error { code = 5 }"), HasSubstr("the error is no text but a table"));
+  EXPECT_THAT(mistake("error()"), HasSubstr("the error is no text but a nil"));
+}
+
+TEST(LuaRuleErrors, a_module_cannot_be_required_while_a_step_is_judged) {
+  EXPECT_THAT(mistake("require 'late'"),
+              HasSubstr("the module late was not required while the file was read"));
+}
+
+TEST(LuaRuleErrors, globals_that_are_new_or_misspelt_are_refused_before_a_step_is_judged) {
+  EXPECT_THAT(mistake_in(rule_text("count = 1")),
+              HasSubstr("count is a new global; write local before it, or keep it in self"));
+  EXPECT_THAT(mistake_in(rule_text("local x = tostrng(1)")),
+              HasSubstr("there is no global tostrng; did you mean tostring?"));
+}
+
+TEST(LuaRuleErrors, globals_that_only_show_while_a_step_is_judged_are_refused_there) {
+  EXPECT_THAT(mistake("_G['count'] = 1"), HasSubstr("count is a new global"));
+  EXPECT_THAT(mistake("local x = _G['pirs']"), HasSubstr("there is no global pirs"));
+}
+
+TEST(LuaRuleErrors, others_go_on_when_one_ends_with_an_error) {
+  const MemoryRun run = losses(3);
+  Trial trial = run.open();
+  const RuleFiles files;
+  const LuaRuleFile file = files.file(
+      "return { cupel.rule { name = 'Bad', invoke_at_step = function(self, trial, step) "
+      "if step == 1 then error('broken') end end },\n"
+      "cupel.rule { name = 'Good', invoke_at_step = function(self) "
+      "self:issue { tensor = 'loss', value = 1 } end } }");
+  RuleRunner runner(trial, {.wait = false});
+  runner.add(file.make(trial, "Bad"));
+  runner.add(file.make(trial, "good"));
+  const Result result = run_all(runner);
+  EXPECT_THAT(result.lines,
+              ElementsAre("0 Good IssuesFound", "1 Good IssuesFound", "2 Good IssuesFound",
+                          "end Bad Error", "end Good IssuesFound"));
+  EXPECT_THAT(result.summary.rules.at(0).message,
+              HasSubstr("rule.lua:1: broken, in \"return { cupel.rule { name = 'Bad'"));
+}
+
+// ---- errors of queries ----
+
+// The kind that a query fails with, and whether pcall keeps it.
+std::string caught(const MemoryRun& run, const std::string& query, std::int64_t step = 0) {
+  return answer(run,
+                "local ok, e = pcall(function() return " + query +
+                    " end) return say(ok, e.kind, e.tensor, e.step, e.worker)",
+                step);
+}
+
+MemoryRun sparse() {
+  MemoryRun run;
+  run.worker()
+      .save(0, {scalar("loss", 1), raw("w", {1, 2}), reduced("r", "mean", 1)})
+      .save(4, {scalar("loss", 1)})
+      .finish();
+  return run;
+}
+
+TEST(LuaRuleErrors, what_a_query_fails_with_can_be_caught_and_has_a_kind) {
+  const MemoryRun run = sparse();
+  EXPECT_EQ(caught(run, "trial:tensor('absent')"), "false TensorUnavailable absent");
+  EXPECT_EQ(caught(run, "trial:tensor('w'):value(4)", 4), "false TensorUnavailableForStep w 4");
+  EXPECT_EQ(caught(run, "trial:tensor('r'):value(0)"), "false TensorUnavailableForStep r 0");
+  EXPECT_EQ(caught(run, "trial:tensor('r'):shape(0)"), "false ShapeUnavailableForStep r 0");
+  EXPECT_EQ(answer(run,
+                   "local ok, e = pcall(function() return trial:tensor('w'):value(2) end) "
+                   "return say(ok, e.kind, e.step)",
+                   4),
+            "false StepUnavailable 2");
+  EXPECT_EQ(answer(run,
+                   "local ok, e = pcall(function() return trial:tensor('w'):value(4) end) "
+                   "return say(ok, e.kind, e.step)",
+                   0),
+            "false StepNotYetAvailable 4");
+  EXPECT_EQ(answer(run,
+                   "local ok, e = pcall(function() return trial:tensor('w'):value(0, "
+                   "{ worker = 'nobody' }) end) return say(ok, e.kind, e.worker)"),
+            "false InvalidWorker nobody");
+}
+
+TEST(LuaRuleErrors, an_error_of_a_query_reads_as_its_message_with_the_place) {
+  EXPECT_EQ(answer(sparse(),
+                   "local ok, e = pcall(function() return trial:tensor('absent') end) "
+                   "return say(tostring(e) == 'rule.lua:1: ' .. e.message, e.message:sub(1, 10), "
+                   "e.colour)"),
+            "true The tensor");
+}
+
+TEST(LuaRuleErrors, mistakes_in_a_query_are_texts) {
+  EXPECT_EQ(answer(sparse(),
+                   "local ok, e = pcall(function() return trial:steps('TRIAN') end) "
+                   "return say(ok, type(e))"),
+            "false string");
+}
+
+TEST(LuaRuleErrors, damage_in_a_value_can_be_caught_and_has_a_kind) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.save(0, {filled("w", 100, 1)});
+  flip_bit(*run.store, writer.events_key(), writer.last_location().offset + 8);
+  writer.finish();
+  EXPECT_EQ(answer(run,
+                   "local ok, e = pcall(function() return trial:tensor('w'):value(0) end) "
+                   "return say(ok, e.kind)"),
+            "false FormatError");
+  EXPECT_THAT(JudgedRule(run, rule_text("trial:tensor('w'):value(0)")).error(0),
+              HasSubstr("rule.lua:1: FormatError: "));
+}
+
+TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
+  const MemoryRun run = sparse();
+  const auto lines = [&](const std::string& body) {
+    Trial trial = run.open();
+    const RuleFiles files;
+    RuleRunner runner(trial, {.wait = false});
+    runner.add(files.file(rule_text(body)).make(trial, ""));
+    const RuleSummary summary = run_all(runner).summary.rules.at(0);
+    return std::string(to_string(summary.status)) + " " + std::to_string(summary.steps_evaluated) +
+           " " + std::to_string(summary.steps_skipped);
+  };
+  EXPECT_EQ(lines("trial:tensor('absent')"), "NoIssuesFound 2 2");
+  EXPECT_EQ(lines("trial:tensor('w'):value(step)"), "NoIssuesFound 2 1");
+  EXPECT_EQ(lines("trial:tensor('loss'):value(step // 2)"), "NoIssuesFound 2 1");
+  EXPECT_EQ(lines("trial:tensor('loss'):value(step + 4)"), "Error 0 0");
+  EXPECT_EQ(lines("trial:tensor('loss'):value(step, { worker = 'x' })"), "Error 0 0");
+}
+
+TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_told) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"self.issue { tensor = 'loss', value = 1 }", "write self:issue{...}, with a colon"},
+      {"self.skip { tensor = 'loss', reason = 'odd' }", "write self:skip{...}, with a colon"},
+      {"self.explain { tensor = 'loss' }", "write self:explain{...}, with a colon"},
+      {"self.not_applicable('odd')", "write self:not_applicable(...), with a colon"},
+      {"self.ask_again('later')", "write self:ask_again(...), with a colon"},
+      {"self.end_rule()", "write self:end_rule(), with a colon"},
+      {"self.saw_nan()", "write self:saw_nan(), with a colon"},
+      {"local x = self.explaining()", "write self:explaining(), with a colon"},
+      {"self.issue(trial, { tensor = 'loss', value = 1 })", "write self:issue{...}"},
+  };
+  for (const auto& [body, text] : cases) EXPECT_THAT(mistake(body), HasSubstr(text)) << body;
+  EXPECT_EQ(mistake("self.issue(self, { tensor = 'loss', value = 1 })"), "");
+}
+
+}  // namespace
+}  // namespace cupel::testing

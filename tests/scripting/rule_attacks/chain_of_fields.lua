@@ -1,0 +1,5 @@
+-- stopped by: error
+-- at: load
+local a = {}
+a.x = a
+return a.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x.x + 1

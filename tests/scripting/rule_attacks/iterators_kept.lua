@@ -1,0 +1,8 @@
+-- stopped by: memory
+return cupel.rule {
+  name = "Attack",
+  invoke_at_step = function(self, trial, step)
+    local kept = {}
+    while true do kept[#kept + 1] = trial:each{step = step, regex = "none of them"} end
+  end,
+}

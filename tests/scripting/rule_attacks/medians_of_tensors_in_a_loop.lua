@@ -1,0 +1,7 @@
+-- stopped by: clock
+return cupel.rule {
+  name = "Attack",
+  invoke_at_step = function(self, trial, step)
+    while true do trial:tensor("large"):reduction_value(step, "median") end
+  end,
+}

@@ -1,0 +1,5 @@
+-- stopped by: error
+-- at: load
+local got = require("one")
+print(got)
+return cupel.rule{name = "Attack", invoke_at_step = function(self, trial, step) end}

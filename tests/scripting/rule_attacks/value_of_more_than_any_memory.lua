@@ -1,0 +1,7 @@
+-- stopped by: error
+return cupel.rule {
+  name = "Attack",
+  invoke_at_step = function(self, trial, step)
+    cupel.zeros({2^20 // 1, 2^20 // 1, 2^20 // 1})
+  end,
+}

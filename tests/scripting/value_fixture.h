@@ -1,0 +1,95 @@
+#pragma once
+
+#include <bit>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "../../scripting/src/value_binding.h"
+#include "../../scripting/src/value_object.h"
+#include "scripting/array_fixture.h"
+#include "scripting/script_fixture.h"
+
+namespace cupel::testing {
+
+/// A sandbox whose scripts also have `cupel.value`, `cupel.zeros` and `cupel.is_value`, and the
+/// values that are given to them.
+class ValueScript : public Script {
+ public:
+  explicit ValueScript(const ScriptLimits& limits = {}) : Script(limits) {
+    work([](lua_State* lua) {
+      lua_newtable(lua);
+      lua::add_value_functions(lua);
+      set_global(lua, "cupel");
+    });
+  }
+
+  /// Makes an array a global, as a tensor of that name.
+  ValueScript& give(const std::string& name, const lua::Array& array) {
+    work([&](lua_State* lua) {
+      lua::push(lua, array, name);
+      set_global(lua, name.c_str());
+    });
+    return *this;
+  }
+  /// The same with the value of a tensor, whose bytes count.
+  ValueScript& give(const std::string& name, TensorValue value) {
+    work([&](lua_State* lua) {
+      lua::push_value(lua, std::move(value), name);
+      set_global(lua, name.c_str());
+    });
+    return *this;
+  }
+
+  /// The number that an expression yields.
+  double number(const std::string& expression) {
+    double number = kNaN;
+    look(expression, [&](lua_State* lua) { number = lua_tonumber(lua, 1); });
+    return number;
+  }
+  /// The elements of the value that it yields.
+  lua::Array array(const std::string& expression) {
+    std::shared_ptr<lua::Array> array;
+    look(expression, [&](lua_State* lua) {
+      array =
+          std::make_shared<lua::Array>(lua::elements_of(lua, lua::check_value(lua, 1, "the test")));
+    });
+    return *array;
+  }
+
+ private:
+  static void set_global(lua_State* lua, const char* name) {
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lua_insert(lua, -2);
+    lua_pushstring(lua, name);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -3);
+  }
+  static int run_work(lua_State* lua) {
+    const auto& function =
+        *static_cast<const std::function<void(lua_State*)>*>(lua_touserdata(lua, 2));
+    lua_settop(lua, 1);
+    function(lua);
+    return 0;
+  }
+  // Shows a function what an expression yields, at place 1.
+  void look(const std::string& expression, const std::function<void(lua_State*)>& function) {
+    state.load("return (" + expression + ")", "rule.lua");
+    state.call(0, 1, "rule.lua");
+    call(function);
+  }
+  void work(const std::function<void(lua_State*)>& function) {
+    lua_pushnil(state.get());
+    call(function);
+  }
+  // Through the door, with what is on top.
+  void call(const std::function<void(lua_State*)>& function) {
+    lua_pushcfunction(state.get(), &lua::guarded<run_work>);
+    lua_insert(state.get(), -2);
+    lua_pushlightuserdata(state.get(), const_cast<std::function<void(lua_State*)>*>(&function));
+    state.call(2, 0, "rule.lua");
+  }
+};
+
+}  // namespace cupel::testing
