@@ -52,14 +52,17 @@ template <class Saved>
 std::vector<RuleGaps> check(const std::vector<ChosenRule>& rules, const Saved& saved) {
   std::vector<RuleGaps> all;
   for (const ChosenRule& rule : rules)
-    all.push_back({&rule, find_gaps(rule.rule->name, rule.rule->needs(rule.parameters), saved)});
+    all.push_back({&rule, find_gaps(rule.rule, rule.needs, saved)});
   return all;
 }
 
 void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
   for (const RuleGaps& of : all) {
     const std::string name = printable(of.rule->name);
-    if (of.gaps.empty()) out << name << ": what it needs is saved\n";
+    if (of.gaps.empty())
+      out << name
+          << (of.rule->says_needs ? ": what it needs is saved\n"
+                                  : ": it does not say what it needs\n");
     for (const Gap& gap : of.gaps) {
       out << name << ": " << printable(gap.found) << "\n  needs      " << printable(gap.needed)
           << "\n  for        " << printable(gap.tensors);
@@ -75,7 +78,7 @@ void print_json(const std::vector<RuleGaps>& all, std::ostream& out) {
   Json array = Json::array();
   for (const RuleGaps& of : all)
     for (const Gap& gap : of.gaps)
-      array.push_back({{"rule", of.rule->rule->name},
+      array.push_back({{"rule", of.rule->rule},
                        {"name", of.rule->name},
                        {"gap", to_string(gap.kind)},
                        {"parameter", gap.parameter.empty() ? Json(nullptr) : Json(gap.parameter)},
@@ -96,12 +99,10 @@ std::vector<CollectionConfiguration> wanted_collections(const std::vector<Chosen
                                                         const SavingPlan& plan) {
   std::vector<CollectionConfiguration> wanted;
   for (const ChosenRule& rule : rules)
-    merge_collections(
-        wanted,
-        rule.collections.empty()
-            ? needed_collections(rule.rule->name, rule.rule->needs(rule.parameters), plan)
-            : rule.collections,
-        plan.hook);
+    merge_collections(wanted,
+                      rule.collections.empty() ? needed_collections(rule.rule, rule.needs, plan)
+                                               : rule.collections,
+                      plan.hook);
   return wanted;
 }
 
@@ -137,7 +138,7 @@ int emit(const std::vector<ChosenRule>& rules, const std::string& text, const Sa
 }  // namespace
 
 int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
-  const std::vector<ChosenRule> rules = choose_rules(options.rules, options.config);
+  const std::vector<ChosenRule> rules = choose_rules(options.rules);
   HookOptions base;
   base.profile = profile_of(options.profile);
   std::error_code ignored;

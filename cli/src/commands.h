@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "chosen_rules.h"
+
 namespace cupel {
 
 // One options struct and one function for each command; each is defined in <name>_command.cc. They
@@ -71,7 +73,7 @@ int run_diff(const DiffOptions& options, std::ostream& out);
 
 struct WatchOptions {
   std::string trial;
-  std::vector<std::string> rules;  // SPECs
+  RuleChoice rules;
   bool no_wait = false;
   bool first = false;
   bool explain = false;
@@ -79,7 +81,6 @@ struct WatchOptions {
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
   std::optional<std::int64_t> wait_window;  // steps
-  std::string config;                       // a file of DebugRuleConfigurations
   std::string out;                          // a file to keep the lines in
   std::vector<std::string> actions;
   bool dry_run = false;
@@ -90,8 +91,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
 
 struct CheckOptions {
   std::string target;  // a run, or the file of a hook's configuration; empty: none, with emit
-  std::vector<std::string> rules;  // SPECs
-  std::string config;              // a file of DebugRuleConfigurations
+  RuleChoice rules;
   std::string profile = "generic";
   bool emit_hook_config = false;
   bool json = false;
@@ -99,7 +99,8 @@ struct CheckOptions {
 int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err);
 
 struct RulesOptions {
-  std::string name;      // empty: all
+  std::string name;      // of a built-in rule, or FILE.lua[:NAME]; empty: all built-in ones
+  std::string new_rule;  // a template of this name is written
   std::string markdown;  // a directory to write pages to
   bool json = false;
 };
@@ -117,5 +118,12 @@ struct CopyCommandOptions {
   bool json = false;
 };
 int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream& err);
+
+struct SyncOptions {
+  std::string path;                // a run, a spool, or where spools are
+  std::int64_t idle_timeout = 60;  // seconds
+  bool json = false;
+};
+int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace cupel

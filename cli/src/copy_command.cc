@@ -27,16 +27,18 @@ bool is_inside(const fs::path& inner, const fs::path& outer) {
   return end_of_outer == outer.end();
 }
 
-// Where a store's directory is, whatever its name and the links on the way; a name that ends in '/'
-// is the same place.
+// Where a store is: its directory, whatever its name and the links on the way, or its URL. A name
+// that ends in '/' is the same place.
 fs::path place_of(const Store& store) {
-  const fs::path place = fs::weakly_canonical(fs::absolute(store.location()));
+  const fs::path location = store.location();
+  if (!location_scheme(location.string()).empty()) return location;
+  const fs::path place = fs::weakly_canonical(fs::absolute(location));
   return place.has_filename() ? place : place.parent_path();
 }
 
 void check_apart(const Store& source, const Store& destination) {
   const fs::path from = place_of(source), to = place_of(destination);
-  if (from == to) throw UsageError("SRC and DST are the same directory: " + from.string());
+  if (from == to) throw UsageError("SRC and DST are the same place: " + from.string());
   if (is_inside(to, from)) throw UsageError("DST is inside SRC: " + to.string());
   if (is_inside(from, to)) throw UsageError("SRC is inside DST: " + from.string());
 }

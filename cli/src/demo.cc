@@ -2,16 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <ostream>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/store/open_store.h"
 #include "cupel/writer/hook.h"
 #include "demo_data.h"
 #include "demo_judge.h"
@@ -26,6 +30,7 @@ using demo::Activation;
 using demo::Examples;
 using demo::Judge;
 using demo::Layer;
+using demo::LuaChoice;
 using demo::Network;
 using demo::Random;
 
@@ -35,6 +40,11 @@ constexpr std::size_t kBatch = 256;
 constexpr std::int64_t kEvaluationInterval = 50;
 constexpr std::int64_t kActivationInterval = 50;
 
+// The rule in Lua.
+constexpr std::string_view kLossPlateau =
+#include "loss_plateau.inc"
+    ;
+
 // All in which the three trainings differ, and what the rules are to say of them.
 struct Recipe {
   std::string name;  // of the run's directory
@@ -43,9 +53,13 @@ struct Recipe {
   Activation activation;
   double learning_rate;
   std::int64_t steps;
-  std::int64_t save_interval;         // of parameters and gradients
-  std::string announced_rule = "";    // the one that will fire, and no other; empty: none
-  std::string announced_tensor = "";  // one of those that it will fire on; empty: any
+  std::int64_t save_interval;  // of parameters and gradients
+  // A rule that will fire, and one of the tensors that it will fire on; an empty one: any.
+  struct Announced {
+    std::string rule;
+    std::string tensor = "";
+  };
+  std::vector<Announced> announced = {};  // and no other
 };
 
 std::vector<std::size_t> widths(std::size_t hidden_layers, std::size_t width) {
@@ -71,8 +85,7 @@ std::vector<Recipe> recipes() {
        .learning_rate = 0.5,
        .steps = 200,
        .save_interval = 10,
-       .announced_rule = "VanishingGradient",
-       .announced_tensor = "gradient/fc1.weight"},
+       .announced = {{"VanishingGradient", "gradient/fc1.weight"}, {"LossPlateau", "loss"}}},
       {.name = "exploding",
        .story = "the healthy network, its learning rate 100 times too large",
        .widths = widths(1, 64),
@@ -80,7 +93,7 @@ std::vector<Recipe> recipes() {
        .learning_rate = 50,
        .steps = 600,
        .save_interval = 1,
-       .announced_rule = "ExplodingTensor"},
+       .announced = {{"ExplodingTensor"}}},
   };
 }
 
@@ -88,6 +101,10 @@ std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
+}
+
+bool is_far_away(const std::string& directory) {
+  return directory.find("://") != std::string::npos;
 }
 
 // Saves a network under the names by which the built-in collections know weights, biases and
@@ -160,6 +177,8 @@ class Recorder {
     options.include_collections = {"weights", "biases", "gradients", "first_gradient",
                                    "activations"};
     options.save_config = {.save_interval = recipe.save_interval};
+    // There a step is seen when its segment is sealed.
+    if (is_far_away(run)) options.segment_age = std::chrono::seconds(1);
     return options;
   }
 
@@ -171,14 +190,15 @@ class Recorder {
 // Trains after a recipe, until its end or until the judge has found infinite numbers.
 class Training {
  public:
-  Training(const Recipe& recipe, const std::string& run, std::uint64_t seed, std::ostream& out)
+  Training(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
+           std::uint64_t seed, std::ostream& out)
       : recipe_(recipe),
         random_(seed),
         examples_(make_spirals(kTrainingExamples, random_)),
         held_out_(make_spirals(kHeldOutExamples, random_)),
         network_(recipe.widths, recipe.activation, random_),
         recorder_(run, recipe, network_),
-        judge_(run, out) {}
+        judge_(run, lua_rule, out) {}
 
   void run() {
     while (step_ < recipe_.steps && begin_step(Mode::Train)) {
@@ -237,15 +257,12 @@ class Training {
 
 // Whether the rules said of a run what was announced, no less and no more.
 bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, const Judge& judge) {
-  for (const RuleSummary& rule : rules) {
-    const bool announced = rule.rule == recipe.announced_rule;
-    if (rule.status != (announced ? RuleStatus::IssuesFound : RuleStatus::NoIssuesFound))
-      return false;
-    if (announced && !recipe.announced_tensor.empty() &&
-        !judge.has_finding(rule.rule, recipe.announced_tensor))
-      return false;
-  }
-  return true;
+  return std::ranges::all_of(rules, [&](const RuleSummary& rule) {
+    const auto announced = std::ranges::find(recipe.announced, rule.rule, &Recipe::Announced::rule);
+    if (announced == recipe.announced.end()) return rule.status == RuleStatus::NoIssuesFound;
+    return rule.status == RuleStatus::IssuesFound &&
+           (announced->tensor.empty() || judge.has_finding(rule.rule, announced->tensor));
+  });
 }
 
 std::string in_words(const RuleSummary& rule) {
@@ -257,10 +274,10 @@ std::string in_words(const RuleSummary& rule) {
          std::to_string(rule.first_step.value_or(-1));
 }
 
-bool train_and_judge(const Recipe& recipe, const std::string& run, std::uint64_t seed,
-                     std::ostream& out) {
+bool train_and_judge(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
+                     std::uint64_t seed, std::ostream& out) {
   out << '\n' << recipe.name << ": " << recipe.story << std::endl;
-  Training training(recipe, run, seed, out);
+  Training training(recipe, run, lua_rule, seed, out);
   training.run();
   const std::vector<RuleSummary>& rules = training.judge().finish();
 
@@ -268,13 +285,32 @@ bool train_and_judge(const Recipe& recipe, const std::string& run, std::uint64_t
       << (training.judge().found_explosion() ? "stopped by its judge after " : "trained for ")
       << training.steps() << " steps, loss " << number(training.first_loss()) << " -> "
       << number(training.last_loss());
-  if (recipe.announced_rule.empty())
+  if (recipe.announced.empty())
     out << ", held-out accuracy " << number(100 * training.held_out_accuracy()) << " %";
   out << '\n';
   for (const RuleSummary& rule : rules) out << "  " << in_words(rule) << '\n';
   const bool well_judged = as_announced(recipe, rules, training.judge());
   out << "  judged " << (well_judged ? "as announced" : "NOT as announced") << std::endl;
   return well_judged;
+}
+
+std::string absolute(const std::string& directory) {
+  return is_far_away(directory) ? directory : fs::absolute(directory).lexically_normal().string();
+}
+
+// Writes the rule in Lua for people to look at and to copy, with parameters for losses of single
+// batches.
+LuaChoice write_rule(const std::string& directory) {
+  const std::string name = "loss_plateau.lua";
+  open_store(directory)->put(name, std::as_bytes(std::span(kLossPlateau)));
+  return {directory + "/" + name,
+          {{"good_enough", "0.5"}, {"min_delta", "0.01"}, {"patience", "100"}}};
+}
+
+std::string spec_of(const LuaChoice& rule) {
+  std::string spec = rule.file;
+  for (const auto& [name, value] : rule.parameters) spec += "," + name + "=" + value;
+  return spec;
 }
 
 // How to call this program again: by its name alone where that finds it.
@@ -296,21 +332,25 @@ std::string this_program() {
 }  // namespace
 
 int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err) try {
-  const fs::path directory = fs::absolute(options.directory).lexically_normal();
-  const auto run = [&directory](std::string_view name) { return (directory / name).string(); };
+  const std::string directory = absolute(options.directory);
+  const auto run = [&directory](const std::string& name) { return directory + "/" + name; };
+  const LuaChoice lua_rule = write_rule(directory);
   out << "Three small networks are trained with seed " << options.seed << " and saved in "
-      << directory.string()
-      << ";\nVanishingGradient and ExplodingTensor judge each while it is trained.\n";
+      << directory
+      << ";\nVanishingGradient, ExplodingTensor and LossPlateau, a rule in Lua, judge each while "
+         "it "
+         "is trained.\n";
 
   bool all_as_announced = true;
   for (const Recipe& recipe : recipes())
-    all_as_announced &= train_and_judge(recipe, run(recipe.name), options.seed, out);
+    all_as_announced &= train_and_judge(recipe, run(recipe.name), lua_rule, options.seed, out);
 
   const std::string cupel = this_program();
   out << "\nLook into the runs:\n"
       << "  " << cupel << " info " << quoted_for_shell(run("healthy")) << '\n'
       << "  " << cupel << " watch " << quoted_for_shell(run("vanishing"))
-      << " --rule VanishingGradient --no-wait\n"
+      << " --rule VanishingGradient --rule " << quoted_for_shell(spec_of(lua_rule))
+      << " --no-wait\n"
       << "  " << cupel << " show " << quoted_for_shell(run("exploding")) << " loss" << std::endl;
   return all_as_announced ? 0 : 1;
 } catch (const std::exception& error) {

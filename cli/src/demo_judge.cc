@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cupel/rules/verdict_line.h"
+#include "cupel/scripting/lua_rule_file.h"
 #include "cupel/trial/trial.h"
 
 namespace cupel::demo {
@@ -19,8 +20,9 @@ constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 
 }  // namespace
 
-Judge::Judge(std::string run, std::ostream& out)
+Judge::Judge(std::string run, LuaChoice lua_rule, std::ostream& out)
     : run_(std::move(run)),
+      lua_rule_(std::move(lua_rule)),
       out_(out),
       thread_([this](const std::stop_token& stop) { judge(stop); }) {}
 
@@ -54,6 +56,7 @@ void Judge::judge(const std::stop_token& stop) {
     const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
     runner.add("VanishingGradient");
     runner.add(kExplosionRule);
+    runner.add(LuaRuleFile(lua_rule_.file).make(*trial, "", lua_rule_.parameters));
     summary_ = runner.run([this](const VerdictLine& line) { hear(line); });
   } catch (...) {
     error_ = std::current_exception();

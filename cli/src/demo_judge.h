@@ -12,18 +12,25 @@
 #include <thread>
 #include <vector>
 
+#include "cupel/rules/parameters.h"
 #include "cupel/rules/rule_runner.h"
 
 namespace cupel::demo {
 
-/// Judges a run with VanishingGradient and ExplodingTensor while it is written, in a thread of its
-/// own, and prints the first findings as they come.
+/// A file with one rule in Lua, and the parameters to give it.
+struct LuaChoice {
+  std::string file;
+  RuleParameters parameters;
+};
+
+/// Judges a run with VanishingGradient, ExplodingTensor and a rule in Lua while it is written, in a
+/// thread of its own, and prints the first findings as they come.
 ///
 /// Until finish() has returned, nobody else may write to the stream.
 class Judge {
  public:
-  /// `run` need not be there yet.
-  Judge(std::string run, std::ostream& out);
+  /// `run` need not be there yet; `lua_rule` judges, too.
+  Judge(std::string run, LuaChoice lua_rule, std::ostream& out);
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
@@ -43,6 +50,7 @@ class Judge {
   void hear(const VerdictLine& line);
 
   const std::string run_;
+  const LuaChoice lua_rule_;
   std::ostream& out_;
   std::size_t lines_heard_ = 0;
   std::vector<std::pair<std::string, std::string>> findings_;  // rule and tensor, each once

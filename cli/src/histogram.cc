@@ -4,10 +4,10 @@
 #include <cmath>
 #include <ostream>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "bar_text.h"
+#include "cupel/core/element_type.h"
 #include "cupel/rules/number_text.h"
 #include "plot.h"
 #include "table.h"
@@ -15,50 +15,13 @@
 namespace cupel {
 namespace {
 
-template <class T, class F>
-void for_each_of(const TensorValue& value, F&& f) {
-  for (const T element : value.as<T>()) {
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
-      f(static_cast<double>(static_cast<float>(element)));
-    } else {
-      f(static_cast<double>(element));
-    }
-  }
-}
-
 // Calls `f` with every element as a double.
 template <class F>
 void for_each_element(const TensorValue& value, F&& f) {
-  switch (value.dtype()) {
-    case DType::Bool:
-      return for_each_of<bool>(value, f);
-    case DType::I8:
-      return for_each_of<std::int8_t>(value, f);
-    case DType::I16:
-      return for_each_of<std::int16_t>(value, f);
-    case DType::I32:
-      return for_each_of<std::int32_t>(value, f);
-    case DType::I64:
-      return for_each_of<std::int64_t>(value, f);
-    case DType::U8:
-      return for_each_of<std::uint8_t>(value, f);
-    case DType::U16:
-      return for_each_of<std::uint16_t>(value, f);
-    case DType::U32:
-      return for_each_of<std::uint32_t>(value, f);
-    case DType::U64:
-      return for_each_of<std::uint64_t>(value, f);
-    case DType::F16:
-      return for_each_of<Float16>(value, f);
-    case DType::BF16:
-      return for_each_of<BFloat16>(value, f);
-    case DType::F32:
-      return for_each_of<float>(value, f);
-    case DType::F64:
-      return for_each_of<double>(value, f);
-    case DType::Utf8:
-      return;
-  }
+  if (value.dtype() == DType::Utf8) return;
+  with_element_type(value.dtype(), [&]<class T>(T) {
+    for (const T element : value.as<T>()) f(as_double(element));
+  });
 }
 
 // All digits of what a double holds exactly.

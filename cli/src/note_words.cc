@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "amount_text.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/rules/printable.h"
@@ -130,6 +131,24 @@ std::optional<std::string> disabled(const Fields& note) {
   return "saving ended after step " + std::to_string(*step);
 }
 
+std::optional<std::string> uploads_behind(const Fields& note) {
+  const auto seconds = note.integer("seconds");
+  const auto segments = note.integer("segments");
+  const auto bytes = note.integer("bytes");
+  const auto why = note.text("why");
+  if (!seconds || *seconds < 0 || !segments || *segments < 0 || !bytes || *bytes < 0 || !why)
+    return std::nullopt;
+  return count_text(static_cast<std::uint64_t>(*segments), "segment") + ", " +
+         bytes_text(static_cast<std::uint64_t>(*bytes)) + ", waiting to be uploaded for " +
+         std::to_string(*seconds) + " s: " + *why;
+}
+
+std::optional<std::string> uploads_recovered(const Fields& note) {
+  const auto seconds = note.integer("seconds");
+  if (!seconds || *seconds < 0) return std::nullopt;
+  return "uploads have caught up after " + std::to_string(*seconds) + " s";
+}
+
 std::optional<std::string> words_of(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   const Fields note(json);
@@ -137,6 +156,8 @@ std::optional<std::string> words_of(const Json& json) {
   if (kind == "saving_level") return saving_level(note);
   if (kind == "dropped_steps") return dropped_steps(note);
   if (kind == "commit_timeout") return commit_timeout(note);
+  if (kind == "uploads_behind") return uploads_behind(note);
+  if (kind == "uploads_recovered") return uploads_recovered(note);
   if (kind == "disabled") return disabled(note);
   return std::nullopt;
 }

@@ -41,7 +41,7 @@ std::string code_cell(std::string_view text) {
 // With the parameters that `value_of(parameter)` gives a value, each quoted by itself.
 template <class F>
 std::string command(const RulePage& page, F&& value_of) {
-  std::string text = "cupel watch TRIAL --rule " + page.name;
+  std::string text = "cupel watch TRIAL --rule " + quoted_for_shell(page.spec);
   for (const RulePage::Parameter& parameter : page.parameters)
     if (const std::string value = value_of(parameter); !value.empty())
       text += "," + parameter.name + "=" + quoted_for_shell(value);
@@ -59,12 +59,23 @@ std::string example_command(const RulePage& page) {
 // Every parameter that has a default; those without one as in the example, which has all that the
 // rule requires.
 std::string default_command(const RulePage& page) {
-  const RuleParameters given = parse_rule_spec(page.example).parameters;
+  const RuleParameters given =
+      page.example.empty() ? RuleParameters() : parse_rule_spec(page.example).parameters;
   return command(page, [&](const RulePage::Parameter& parameter) {
     const auto found = given.find(parameter.name);
     return !parameter.default_value.empty() || found == given.end() ? parameter.default_value
                                                                     : found->second;
   });
+}
+
+// With the defaults, which may not be enough for a rule to say.
+std::string needs_in_words(const LuaRuleFile& file, const std::string& rule) {
+  try {
+    const RuleNeeds needs = file.needs(rule);
+    return needs.tensors.empty() ? "what its code asks for" : describe(needs);
+  } catch (const ScriptError& error) {
+    return "what its parameters say: " + error.problem;
+  }
 }
 
 std::string code_block(const std::string& text) { return "```sh\n" + text + "\n```\n"; }
@@ -73,6 +84,7 @@ std::string code_block(const std::string& text) { return "```sh\n" + text + "\n`
 
 RulePage page_of(const BuiltinRule& rule) {
   RulePage page{.name = std::string(rule.name),
+                .spec = std::string(rule.name),
                 .summary = std::string(rule.summary),
                 .reads = rule.reads,
                 .description = filled(rule.description, std::numeric_limits<std::size_t>::max()),
@@ -85,16 +97,43 @@ RulePage page_of(const BuiltinRule& rule) {
   return page;
 }
 
+RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule) {
+  RulePage page{.name = rule.name,
+                .spec = file.path() + (file.rules().size() == 1 ? "" : ":" + rule.name),
+                .summary = rule.summary,
+                .reads = needs_in_words(file, rule.name),
+                .description = {},
+                .example = {},
+                .parameters = {}};
+  for (const LuaRuleInfo::Parameter& parameter : rule.parameters)
+    page.parameters.push_back(
+        {parameter.name, parameter.kind, parameter.default_value, parameter.help});
+  if (rule.other_trials == 0) return page;
+  page.parameters.push_back(
+      {"other_trials", "list", "",
+       "the runs to compare with, " + std::to_string(rule.other_trials) + " or more"});
+  page.example = page.spec + ",other_trials=RUN";
+  for (std::size_t i = 1; i < rule.other_trials; ++i) page.example += ",RUN";
+  return page;
+}
+
 std::string text_of(const RulePage& page) {
   std::ostringstream out;
-  out << page.name << ": " << page.summary << "\n\n"
-      << filled(page.description, kTerminalWidth) << "\nreads  " << page.reads << "\n\n";
+  out << printable(page.name);
+  if (!page.summary.empty()) out << ": " << printable(page.summary);
+  out << "\n\n";
+  if (!page.description.empty()) out << filled(page.description, kTerminalWidth) << '\n';
+  out << "reads  " << printable(page.reads) << "\n\n";
   Table table({"PARAMETER", "TYPE", "DEFAULT", ""});
   for (const RulePage::Parameter& parameter : page.parameters)
     table.add({parameter.name, parameter.type,
                parameter.default_value.empty() ? "-" : parameter.default_value, parameter.help});
-  table.print(out);
-  out << '\n' << default_command(page) << '\n' << example_command(page) << '\n';
+  if (!page.parameters.empty()) {
+    table.print(out);
+    out << '\n';
+  }
+  out << default_command(page) << '\n';
+  if (!page.example.empty()) out << example_command(page) << '\n';
   return out.str();
 }
 
@@ -117,9 +156,11 @@ std::string markdown_of(const RulePage& page) {
 }
 
 std::string markdown_index(std::span<const RulePage> pages) {
-  std::string text = "# The built-in rules\n\n" + std::string(kMadeBy) +
-                     "What `cupel rules NAME` prints of each of them.\n\n"
-                     "| rule | fires on |\n| --- | --- |\n";
+  std::string text =
+      "# The built-in rules\n\n" + std::string(kMadeBy) +
+      "What `cupel rules NAME` prints of each of them. Rules of your own are written "
+      "in Lua:\n[lua.md](../lua.md).\n\n"
+      "| rule | fires on |\n| --- | --- |\n";
   for (const RulePage& page : pages)
     text +=
         "| [" + escaped(page.name) + "](" + page.name + ".md) | " + escaped(page.summary) + " |\n";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cupel/rules/builtin_rules.h"
+#include "cupel/scripting/lua_rule_file.h"
 
 namespace cupel {
 
@@ -17,6 +18,7 @@ struct RulePage {
     std::string help;
   };
   std::string name;
+  std::string spec;         ///< How --rule names it.
   std::string summary;      ///< What it fires on, in one line.
   std::string reads;        ///< In words.
   std::string description;  ///< Markdown; without line breaks within a paragraph.
@@ -25,6 +27,7 @@ struct RulePage {
 };
 
 RulePage page_of(const BuiltinRule& rule);
+RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule);
 
 /// For people at a terminal.
 std::string text_of(const RulePage& page);

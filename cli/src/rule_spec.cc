@@ -20,6 +20,19 @@ std::optional<std::size_t> equals_sign(std::string_view piece) {
   return std::nullopt;
 }
 
+// The file of what was read as the rule's name, if it is one.
+void take_file(RuleSpec& spec) {
+  constexpr std::string_view kEnding = ".lua";
+  const std::string text = spec.rule;
+  const std::size_t colon = text.rfind(".lua:");
+  const std::size_t end = text.ends_with(kEnding)      ? text.size()
+                          : colon != std::string::npos ? colon + kEnding.size()
+                                                       : 0;
+  if (end == 0) return;
+  spec.file = text.substr(0, end);
+  spec.rule = end < text.size() ? text.substr(end + 1) : "";
+}
+
 }  // namespace
 
 RuleSpec parse_rule_spec(std::string_view text) {
@@ -53,8 +66,7 @@ RuleSpec parse_rule_spec(std::string_view text) {
     }
     if (more && rest.empty() && value != nullptr) *value += ",";
   }
-  if (spec.rule.ends_with(".lua") || spec.rule.find(".lua:") != std::string::npos)
-    fail("rules in Lua are not in this version; cupel rules lists those that are");
+  take_file(spec);
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -12,7 +13,10 @@
 #include "cupel/rules/builtin_rules.h"
 #include "cupel/rules/printable.h"
 #include "rule_page.h"
+#include "rule_spec.h"
+#include "rule_template.h"
 #include "run_cli.h"
+#include "shell_text.h"
 #include "table.h"
 
 namespace cupel {
@@ -42,6 +46,20 @@ std::vector<RulePage> builtin_pages() {
   return pages;
 }
 
+// Those that the file of a SPEC has, or the one that it names.
+std::vector<RulePage> lua_pages(const RuleSpec& spec) {
+  const LuaRuleFile file(spec.file);
+  if (!spec.rule.empty()) return {page_of(file, file.rule(spec.rule))};
+  std::vector<RulePage> pages;
+  for (const LuaRuleInfo& rule : file.rules()) pages.push_back(page_of(file, rule));
+  return pages;
+}
+
+// Texts of scripts may be no UTF-8.
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 void write_file(const std::filesystem::path& file, const std::string& text) {
   errno = 0;
   std::ofstream out(file, std::ios::binary);
@@ -63,6 +81,22 @@ void write_pages(const std::filesystem::path& directory, std::ostream& out) {
       << '\n';
 }
 
+// To the standard output, or to a file that is not there yet.
+void write_template(const std::string& name, std::ostream& out) {
+  const std::filesystem::path file = name;
+  const bool is_file = file.extension() == ".lua";
+  const std::string text =
+      is_file ? rule_template(file.stem().string(), file.filename().string()) : rule_template(name);
+  if (!is_file) {
+    out << text;
+    return;
+  }
+  if (std::filesystem::exists(file)) throw UsageError(name + " is there already");
+  write_file(file, text);
+  out << "wrote " << printable(name) << "; cupel watch TRIAL --rule " << quoted_for_shell(name)
+      << " runs it\n";
+}
+
 }  // namespace
 
 int run_rules(const RulesOptions& options, std::ostream& out) {
@@ -70,20 +104,26 @@ int run_rules(const RulesOptions& options, std::ostream& out) {
     write_pages(options.markdown, out);
     return kExitFine;
   }
-  if (!options.name.empty()) {
-    const RulePage page = page_of(require_builtin_rule(options.name));
-    out << (options.json ? json_of(page).dump() + "\n" : text_of(page));
+  if (!options.new_rule.empty()) {
+    write_template(options.new_rule, out);
     return kExitFine;
   }
-  const std::vector<RulePage> pages = builtin_pages();
+  const RuleSpec spec = options.name.empty() ? RuleSpec() : parse_rule_spec(options.name);
+  std::vector<RulePage> pages = spec.file.empty() ? builtin_pages() : lua_pages(spec);
+  if (!options.name.empty() && (spec.file.empty() || pages.size() == 1)) {
+    const RulePage page =
+        spec.file.empty() ? page_of(require_builtin_rule(spec.rule)) : std::move(pages.front());
+    out << (options.json ? dumped(json_of(page)) : text_of(page));
+    return kExitFine;
+  }
   if (options.json) {
     Json array = Json::array();
     for (const RulePage& page : pages) array.push_back(json_of(page));
-    out << array.dump() << '\n';
+    out << dumped(array);
     return kExitFine;
   }
   Table table({"RULE", "FIRES ON"});
-  for (const RulePage& page : pages) table.add({page.name, page.summary});
+  for (const RulePage& page : pages) table.add({page.name, printable(page.summary)});
   table.print(out);
   return kExitFine;
 }

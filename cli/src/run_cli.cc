@@ -68,6 +68,7 @@ class CommandLine {
     add_rules();
     add_verify();
     add_copy();
+    add_sync();
   }
 
   int run(const std::vector<std::string>& arguments) {
@@ -212,11 +213,7 @@ class CommandLine {
         [this] { return run_watch(watch_, out_, err_); });
     app->add_option("TRIAL", watch_.trial, "the run: its directory, there already or not")
         ->required();
-    app->add_option("--rule", watch_.rules,
-                    "NAME[,param=value…]; may be given many times (see cupel rules)")
-        ->type_name("SPEC")
-        ->allow_extra_args(false);
-    app->add_option("--config", watch_.config, "a file of DebugRuleConfigurations");
+    add_rule_choice(app, watch_.rules);
     app->add_flag("--no-wait", watch_.no_wait, "judge what is there now; without a run: error");
     app->add_flag("--first", watch_.first, "a rule ends at its first firing");
     app->add_flag("--explain", watch_.explain,
@@ -234,7 +231,8 @@ class CommandLine {
         ->type_name("STEPS")
         ->transform(whole_number(1));
     app->add_option("--out", watch_.out,
-                    "keep the lines in FILE too; a restart with it goes on where this one stopped")
+                    "keep the lines in FILE, which may be s3://bucket/name, too; a restart with it "
+                    "goes on where this one stopped")
         ->type_name("FILE");
     app->add_option(
            "--action", watch_.actions,
@@ -257,12 +255,7 @@ class CommandLine {
         [this] { return run_check(check_, out_, err_); });
     app->add_option("TRIAL|HOOK.json", check_.target,
                     "a run: its directory; or the file of a hook's configuration");
-    app->add_option("--rule", check_.rules,
-                    "NAME[,param=value…]; may be given many times (see cupel rules)")
-        ->type_name("SPEC")
-        ->allow_extra_args(false);
-    app->add_option("--config", check_.config, "a file of DebugRuleConfigurations")
-        ->type_name("FILE");
+    add_rule_choice(app, check_.rules);
     app->add_option("--profile", check_.profile,
                     "whose tensor names the built-in collections of the hook know: generic, "
                     "pytorch, mxnet, tensorflow or xgboost")
@@ -273,11 +266,18 @@ class CommandLine {
   }
 
   void add_rules() {
-    CLI::App* app = add_command("rules", "List the built-in rules, or describe one",
-                                "  cupel rules\n  cupel rules VanishingGradient\n"
-                                "  cupel rules --markdown docs/rules",
-                                [this] { return run_rules(rules_, out_); });
-    app->add_option("NAME", rules_.name, "the rule to describe, in either form of its name");
+    CLI::App* app =
+        add_command("rules", "List the built-in rules, describe one, or begin one in Lua",
+                    "  cupel rules\n  cupel rules VanishingGradient\n"
+                    "  cupel rules --new MyRule > my_rule.lua\n  cupel rules my_rule.lua",
+                    [this] { return run_rules(rules_, out_); });
+    app->add_option("NAME", rules_.name,
+                    "the rule to describe, in either form of its name, or FILE.lua[:NAME]");
+    app->add_option("--new", rules_.new_rule,
+                    "write the beginning of a rule in Lua, to the standard output, or to a file "
+                    "if the name ends in .lua")
+        ->type_name("NAME")
+        ->excludes(app->get_option("NAME"));
     add_json(app, rules_.json, "a JSON array; with NAME an object");
     app->add_option("--markdown", rules_.markdown,
                     "write a page of each rule, and README.md, which lists them, to DIR")
@@ -305,8 +305,39 @@ class CommandLine {
     add_json(app, copy_.json, "one JSON object");
   }
 
+  void add_sync() {
+    CLI::App* app =
+        add_command("sync", "Seal and upload what an interrupted process left",
+                    "  cupel sync runs/mnist\n  cupel sync ~/.local/state/cupel/spool\n"
+                    "  cupel sync ~/.local/state/cupel/spool/3f1c09d2a7b4e856/worker_0 --json",
+                    [this] { return run_sync(sync_, out_, err_); });
+    app->add_option("DIR|SPOOL", sync_.path,
+                    "a run's directory; a spool, or a directory with spools in it")
+        ->required();
+    app->add_option("--idle-timeout", sync_.idle_timeout,
+                    "give up when requests have failed for so many seconds")
+        ->capture_default_str()
+        ->type_name("SECONDS")
+        ->transform(whole_number(0, 1'000'000));
+    add_json(app, sync_.json, "one JSON object");
+  }
+
   static void add_json(CLI::App* app, bool& json, const std::string& shape) {
     app->add_flag("--json", json, "print " + shape);
+  }
+  static void add_rule_choice(CLI::App* app, RuleChoice& choice) {
+    app->add_option(
+           "--rule", choice.specs,
+           "NAME[,param=value…] or FILE.lua[:NAME][,param=value…]; may be given many times "
+           "(see cupel rules)")
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
+    app->add_option("--config", choice.config, "a file of DebugRuleConfigurations")
+        ->type_name("FILE");
+    app->add_option("--script-limits", choice.script_limits,
+                    "what a rule in Lua may use, memory=64,time=1,instructions=1e7: MiB, and "
+                    "seconds and instructions of each call")
+        ->type_name("LIMITS");
   }
   static void add_mode(CLI::App* app, std::string& mode) {
     app->add_option("--mode", mode, "TRAIN, EVAL, PREDICT or GLOBAL (all)")->capture_default_str();
@@ -405,6 +436,7 @@ class CommandLine {
   RulesOptions rules_;
   VerifyCommandOptions verify_;
   CopyCommandOptions copy_;
+  SyncOptions sync_;
 };
 
 }  // namespace

@@ -28,8 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long one attempt to open an absent run waits; a stop request is seen between attempts.
-constexpr milliseconds kAttempt{250};
+constexpr milliseconds kForEver = std::chrono::hours(24 * 365 * 10);
 
 std::optional<milliseconds> idle_timeout_of(const WatchOptions& options) {
   if (!options.idle_timeout) return std::nullopt;
@@ -59,7 +58,8 @@ RuleOptions runner_options(const ChosenRule& rule) {
                       .start_step = rule.runner.start_step,
                       .end_step = rule.runner.end_step,
                       .stop_at_first = rule.runner.stop_on_first_fire,
-                      .actions = rule.actions};
+                      .actions = rule.actions,
+                      .configuration = rule.configuration};
   // To let the firing out ends the rule, too.
   if (rule.runner.raise_eval_cond.value_or(false)) options.stop_at_first = true;
   return options;
@@ -69,28 +69,24 @@ RuleOptions runner_options(const ChosenRule& rule) {
 std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
                                       std::optional<milliseconds> patience,
                                       const std::stop_token& stop, std::ostream& err) {
-  const Clock::time_point begin = Clock::now();
-  bool told = false;
-  while (!stop.stop_requested()) {
-    const Clock::time_point attempt = Clock::now();
-    const auto waited = std::chrono::duration_cast<milliseconds>(attempt - begin);
-    const milliseconds left = patience ? std::max(*patience - waited, milliseconds(0)) : kAttempt;
-    const milliseconds wait = told ? std::min(kAttempt, left) : milliseconds(0);
-    try {
-      return create_trial(options.trial,
-                          {.wait_for_run = wait, .wait_window = options.wait_window});
-    } catch (const MissingCollectionFiles& error) {
-      // Thrown before the time was over, it says that waiting is in vain.
-      const bool in_vain = told && wait > milliseconds(0) && Clock::now() - attempt < wait / 2;
-      if (in_vain) throw;
-      if (left == milliseconds(0))
-        throw MissingCollectionFiles(
-            error.run, "waited " + std::to_string(waited.count()) + " ms for a hook to begin");
-      if (!told) err << "cupel watch: waiting for a run in " << options.trial << std::endl;
-      told = true;
-    }
+  TrialOptions opening{.stop_waiting = stop, .wait_window = options.wait_window};
+  try {
+    return create_trial(options.trial, opening);
+  } catch (const MissingCollectionFiles&) {
+    if (stop.stop_requested()) return nullptr;
   }
-  return nullptr;
+  err << "cupel watch: waiting for a run in " << options.trial << std::endl;
+  opening.wait_for_run = patience.value_or(kForEver);
+  const Clock::time_point begin = Clock::now();
+  try {
+    return create_trial(options.trial, opening);
+  } catch (const MissingCollectionFiles& error) {
+    if (stop.stop_requested()) return nullptr;
+    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+    if (waited < opening.wait_for_run) throw;  // waiting is in vain
+    throw MissingCollectionFiles(
+        error.run, "waited " + std::to_string(waited.count()) + " ms for a hook to begin");
+  }
 }
 
 // Prints lines as they come, those that come together with one write; and what became of each rule
@@ -164,7 +160,7 @@ class LinePrinter {
 }  // namespace
 
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
-  const std::vector<ChosenRule> rules = choose_rules(options.rules, options.config);
+  const std::vector<ChosenRule> rules = choose_rules(options.rules);
   const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
@@ -193,8 +189,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .out = options.out,
                      .actions = actions,
                      .dry_run = options.dry_run});
-  for (const ChosenRule& rule : rules)
-    runner.add(rule.rule->name, rule.parameters, runner_options(rule));
+  for (const ChosenRule& rule : rules) runner.add(rule.make(*trial), runner_options(rule));
 
   LinePrinter printer(out, options.json);
   const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
