@@ -29,6 +29,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -41,6 +42,7 @@
 
 #include "bench_directory.h"
 #include "cupel/writer/hook.h"
+#include "lua_vanishing_gradient.h"
 #include "paired.h"
 
 extern char** environ;
@@ -74,6 +76,7 @@ struct Case {
   bool raw = false;      // 50 raw values of 16 KiB a step, else the reductions of 20
   bool both = false;     // both built-in rules
   int times_longer = 1;  // than the settings say: a watcher that falls behind must show it
+  bool lua = false;      // a rule in Lua, in place of the built-in one
 };
 
 constexpr std::array kCases = {
@@ -82,8 +85,11 @@ constexpr std::array kCases = {
     Case{"paced/5ms/both", Pace::Sleeping, microseconds(5'000), Commit::Step, false, true},
     Case{"working/1ms", Pace::Working, microseconds(1'000), Commit::Step, false, false, 4},
     Case{"working/1ms/both", Pace::Working, microseconds(1'000), Commit::Step, false, true, 4},
+    Case{"working/1ms/lua", Pace::Working, microseconds(1'000), Commit::Step, false, false, 4,
+         true},
     Case{"full", Pace::None, {}, Commit::Step, false, false, 20},
     Case{"full/both", Pace::None, {}, Commit::Step, false, true, 20},
+    Case{"full/lua", Pace::None, {}, Commit::Step, false, false, 20, true},
     Case{"full/background", Pace::None, {}, Commit::Background, false, false, 20},
     Case{"full/background/both", Pace::None, {}, Commit::Background, false, true, 20},
     Case{"raw/5ms", Pace::Sleeping, microseconds(5'000), Commit::Step, true},
@@ -348,13 +354,20 @@ class Arrivals {
   std::size_t closed_ = 0;
 };
 
+std::string written_in_lua(const BenchDirectory& directory) {
+  std::string file = directory / "rule.lua";
+  std::ofstream(file) << kVanishingGradientInLua;
+  return file;
+}
+
 Measured measure(const Settings& settings, const Case& running) {
   const BenchDirectory directory;
   const std::string run = directory / "run";
   std::vector<std::string> rules = {"VanishingGradient"};
   if (running.both) rules.emplace_back("ExplodingTensor");
   std::vector<std::string> watch = {settings.cupel, "watch", run, "--json"};
-  for (const std::string& rule : rules) watch.insert(watch.end(), {"--rule", rule});
+  for (const std::string& rule : rules)
+    watch.insert(watch.end(), {"--rule", running.lua ? written_in_lua(directory) : rule});
   if (settings.jobs > 0) watch.insert(watch.end(), {"--jobs", std::to_string(settings.jobs)});
 
   const auto steps = static_cast<std::size_t>(settings.steps * running.times_longer);

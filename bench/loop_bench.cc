@@ -14,12 +14,10 @@
 // The runs lie in CUPEL_BENCH_DIR, else on tmpfs.
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +33,7 @@
 #include "cupel/writer/hook.h"
 #include "demo_data.h"
 #include "demo_network.h"
+#include "number_of.h"
 #include "paired.h"
 
 namespace cupel {
@@ -259,13 +258,6 @@ void measure_slow_store(const Settings& settings, const Training& training, cons
       static_cast<long long>(report.steps_left_out), report.notes.size());
   for (const std::string& note : report.notes) std::printf("  %s\n", note.c_str());
   std::fflush(stdout);
-}
-
-int number_of(const char* text) {
-  int number = 0;
-  const char* const end = text + std::strlen(text);
-  if (std::from_chars(text, end, number).ptr != end || number < 1) number = 0;
-  return number;
 }
 
 std::optional<Settings> settings_of(int argc, char** argv) {

@@ -1,7 +1,8 @@
-// Statistics of float tensors against what bounds them: reading the same bytes, and the plain loop
-// one would write instead. Arrays of 64 MiB lie beyond the caches, of 256 KiB and 4 KiB within.
+// Statistics of tensors against what bounds them, reading the same bytes, and against the plain
+// loop one would write instead. Arrays of 64 MiB lie beyond the caches, of 256 KiB and 4 KiB
+// within.
 //
-//   stats_bench --benchmark_enable_random_interleaving=true --benchmark_repetitions=9
+//   stats_bench --benchmark_repetitions=9
 
 #include <benchmark/benchmark.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "cupel/stats/statistics.h"
+#include "paired.h"
 
 namespace cupel {
 namespace {
@@ -42,25 +44,19 @@ void report_bytes(benchmark::State& state, std::size_t bytes) {
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 std::uint64_t
-sum_words(const float* data, std::size_t count) {
+sum_words(std::span<const std::byte> bytes) {
   using Words = std::uint64_t __attribute__((vector_size(64)));
   Words sums[4] = {};
-  for (std::size_t i = 0; i + 64 <= count; i += 64)
+  for (std::size_t i = 0; i + sizeof sums <= bytes.size(); i += sizeof sums)
     for (std::size_t k = 0; k < 4; ++k) {
       Words words;
-      std::memcpy(&words, data + i + 16 * k, sizeof words);
+      std::memcpy(&words, bytes.data() + i + k * sizeof words, sizeof words);
       sums[k] += words;
     }
   const Words all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < 8; ++i) sum += all[i];
   return sum;
-}
-
-void read_roof(benchmark::State& state) {
-  const auto values = normal_values(float_count(state));
-  for (auto _ : state) benchmark::DoNotOptimize(sum_words(values.data(), values.size()));
-  report_bytes(state, values.size() * sizeof(float));
 }
 
 /// What one writes without this library; its variance is none for values far from zero.
@@ -87,14 +83,54 @@ struct PlainStatistics {
   }
 };
 
-void plain_loop(benchmark::State& state) {
+PlainStatistics plain_statistics(const std::vector<float>& values) {
+  PlainStatistics statistics;
+  for (const float value : values) statistics.add(value);
+  return statistics;
+}
+
+void against_a_plain_loop(benchmark::State& state) {
   const auto values = normal_values(float_count(state));
-  for (auto _ : state) {
-    PlainStatistics statistics;
-    for (const float value : values) statistics.add(value);
-    benchmark::DoNotOptimize(statistics);
-  }
+  const TensorView view{std::span(values)};
+  Paired().run(
+      state,
+      [&] { return seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); }); },
+      [&] { return seconds_of([&] { benchmark::DoNotOptimize(plain_statistics(values)); }); });
   report_bytes(state, values.size() * sizeof(float));
+}
+
+/// Normal values as floats of any size, integers with any bits.
+std::vector<std::byte> elements_of(DType dtype, std::size_t bytes) {
+  const std::size_t size = element_size(dtype);
+  std::vector<std::byte> elements(bytes);
+  std::mt19937_64 random(7);  // NOLINT(*-msc51-cpp)
+  std::normal_distribution<float> normal;
+  for (std::size_t i = 0; i < bytes; i += size) {
+    std::uint64_t bits = random();
+    if (dtype == DType::Bool) bits %= 2;
+    if (is_floating(dtype)) {
+      const float value = normal(random);
+      bits = std::bit_cast<std::uint32_t>(value);
+      if (dtype == DType::F64) bits = std::bit_cast<std::uint64_t>(static_cast<double>(value));
+      if (dtype == DType::BF16) bits >>= 16U;
+      // The exponent's middle moves from 127 to 15; what is too small for a half becomes 0.
+      if (dtype == DType::F16)
+        bits = (bits >> 16U & 0x8000U) |
+               (std::abs(value) < 0x1p-14F ? 0 : (bits >> 13U & 0x3ffffU) - (112U << 10U));
+    }
+    std::memcpy(elements.data() + i, &bits, size);
+  }
+  return elements;
+}
+
+void against_reading(benchmark::State& state, DType dtype) {
+  const auto elements = elements_of(dtype, static_cast<std::size_t>(state.range(0)));
+  const TensorView view(elements.data(), dtype, {elements.size() / element_size(dtype)});
+  Paired().run(
+      state,
+      [&] { return seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); }); },
+      [&] { return seconds_of([&] { benchmark::DoNotOptimize(sum_words(elements)); }); });
+  report_bytes(state, elements.size());
 }
 
 void run_statistics(benchmark::State& state, const TensorView& view) {
@@ -133,41 +169,25 @@ void statistics_of_a_transpose(benchmark::State& state) {
   run_statistics(state, TensorView(values.data(), DType::F32, {columns, rows}, {1, columns}));
 }
 
-void statistics_of_doubles(benchmark::State& state) {
-  const auto floats = normal_values(static_cast<std::size_t>(state.range(0)) / sizeof(double));
-  const std::vector<double> values(floats.begin(), floats.end());
-  run_statistics(state, std::span(values));
-}
-
-void statistics_of_halves(benchmark::State& state) {
-  std::mt19937 random(7);  // NOLINT(*-msc51-cpp)
-  std::vector<Float16> values(static_cast<std::size_t>(state.range(0)) / sizeof(Float16));
-  for (Float16& value : values) value.bits = static_cast<std::uint16_t>(random() & 0xbbffU);
-  run_statistics(state, std::span(std::as_const(values)));
-}
-
-void statistics_of_brain_floats(benchmark::State& state) {
-  const auto floats = normal_values(static_cast<std::size_t>(state.range(0)) / sizeof(BFloat16));
-  std::vector<BFloat16> values(floats.size());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i].bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(floats[i]) >> 16U);
-  run_statistics(state, std::span(std::as_const(values)));
-}
-
 /// One reduction that is not among the statistics; those are known beforehand.
-void run_reduction(benchmark::State& state, const std::vector<float>& values, Reduction reduction) {
+template <class T>
+void run_reduction(benchmark::State& state, const std::vector<T>& values, Reduction reduction) {
   const TensorView view{std::span(values)};
   const Statistics known = compute_statistics(view);
   ReductionSet wanted;
   wanted.add(reduction);
   for (auto _ : state) benchmark::DoNotOptimize(compute_reductions(view, wanted, &known));
-  report_bytes(state, values.size() * sizeof(float));
+  report_bytes(state, values.size() * sizeof(T));
   state.counters["elements"] = benchmark::Counter(static_cast<double>(values.size()),
                                                   benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void product(benchmark::State& state) {
   run_reduction(state, normal_values(float_count(state)), {ReductionOp::Prod});
+}
+void product_of_doubles(benchmark::State& state) {
+  const auto floats = normal_values(static_cast<std::size_t>(state.range(0)) / sizeof(double));
+  run_reduction(state, std::vector<double>(floats.begin(), floats.end()), {ReductionOp::Prod});
 }
 void median_of_normal_values(benchmark::State& state) {
   run_reduction(state, normal_values(float_count(state)), {ReductionOp::Median});
@@ -198,18 +218,36 @@ void median_by_nth_element(benchmark::State& state) {
 
 constexpr std::int64_t kBeyondCaches = 64 << 20;
 
+BENCHMARK(against_a_plain_loop)->Arg(kBeyondCaches)->UseManualTime()->Iterations(25);
+#define CUPEL_AGAINST_READING(name, dtype)        \
+  BENCHMARK_CAPTURE(against_reading, name, dtype) \
+      ->Arg(kBeyondCaches)                        \
+      ->Arg(256 << 10)                            \
+      ->UseManualTime()                           \
+      ->Iterations(60)
+CUPEL_AGAINST_READING(f32, DType::F32);
+CUPEL_AGAINST_READING(f64, DType::F64);
+CUPEL_AGAINST_READING(f16, DType::F16);
+CUPEL_AGAINST_READING(bf16, DType::BF16);
+CUPEL_AGAINST_READING(i8, DType::I8);
+CUPEL_AGAINST_READING(i16, DType::I16);
+CUPEL_AGAINST_READING(i32, DType::I32);
+CUPEL_AGAINST_READING(i64, DType::I64);
+CUPEL_AGAINST_READING(u8, DType::U8);
+CUPEL_AGAINST_READING(u16, DType::U16);
+CUPEL_AGAINST_READING(u32, DType::U32);
+CUPEL_AGAINST_READING(u64, DType::U64);
+CUPEL_AGAINST_READING(bool, DType::Bool);
+#undef CUPEL_AGAINST_READING
+
 #define CUPEL_SIZES Arg(kBeyondCaches)->Arg(256 << 10)->Arg(4 << 10)
-BENCHMARK(read_roof)->CUPEL_SIZES;
-BENCHMARK(plain_loop)->CUPEL_SIZES;
 BENCHMARK(statistics)->CUPEL_SIZES;
 BENCHMARK(statistics_of_activations)->CUPEL_SIZES;
 BENCHMARK(statistics_of_offset_values)->CUPEL_SIZES;
 BENCHMARK(statistics_of_nans)->CUPEL_SIZES;
 BENCHMARK(statistics_of_a_transpose)->CUPEL_SIZES;
-BENCHMARK(statistics_of_doubles)->CUPEL_SIZES;
-BENCHMARK(statistics_of_halves)->CUPEL_SIZES;
-BENCHMARK(statistics_of_brain_floats)->CUPEL_SIZES;
 BENCHMARK(product)->CUPEL_SIZES;
+BENCHMARK(product_of_doubles)->CUPEL_SIZES;
 BENCHMARK(median_of_normal_values)->CUPEL_SIZES;
 BENCHMARK(abs_median_of_normal_values)->CUPEL_SIZES;
 BENCHMARK(median_of_activations)->CUPEL_SIZES;

@@ -158,7 +158,7 @@ TEST(RulesCommand, a_description_ends_what_json_says_and_stands_within_80_column
 TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
   for (const BuiltinRule& rule : builtin_rules()) {
     const std::string text = run({"rules", std::string(rule.name)}).out;
-    EXPECT_NO_THROW(choose_rules({std::string(rule.example)}, "")) << rule.name;
+    EXPECT_NO_THROW(choose_rules({.specs = {std::string(rule.example)}})) << rule.name;
     std::size_t commands = 0;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -167,7 +167,7 @@ TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
       ++commands;
       std::string spec = line.substr(kCommand.size());
       std::erase(spec, '\'');  // as a shell does
-      EXPECT_NO_THROW(choose_rules({spec}, "")) << spec;
+      EXPECT_NO_THROW(choose_rules({.specs = {spec}})) << spec;
     }
     EXPECT_EQ(commands, 2U) << rule.name;
   }

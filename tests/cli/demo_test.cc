@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "chosen_rules.h"
 #include "cupel/rules/rule_runner.h"
 #include "cupel/trial/trial.h"
 
@@ -106,7 +107,7 @@ std::size_t compare(const std::string& first, const std::string& second,
 std::set<std::string> found_by(const std::string& rule, const std::string& run) {
   const auto trial = create_trial(run);
   RuleRunner runner(*trial, {.wait = false});
-  runner.add(rule);
+  runner.add(choose_rules({.specs = {rule}}).front().make(*trial));
   std::set<std::string> tensors;
   runner.run([&tensors](const VerdictLine& line) {
     for (const Finding& finding : line.tensors) tensors.insert(finding.tensor);
@@ -126,6 +127,10 @@ TEST_F(Demo, finds_every_run_as_announced) {
   EXPECT_THAT(found_by("ExplodingTensor", path("demo/vanishing")), IsEmpty());
   EXPECT_THAT(found_by("VanishingGradient", path("demo/exploding")), IsEmpty());
   EXPECT_THAT(found_by("ExplodingTensor", path("demo/exploding")), Not(IsEmpty()));
+
+  const std::string in_lua = path("demo/loss_plateau.lua") + ",patience=50,good_enough=0.5";
+  EXPECT_THAT(found_by(in_lua, path("demo/healthy")), IsEmpty());
+  EXPECT_THAT(found_by(in_lua, path("demo/vanishing")), Contains("loss"));
 }
 
 TEST_F(Demo, tells_accuracy_verdicts_and_commands_in_at_most_forty_lines) {
@@ -135,8 +140,12 @@ TEST_F(Demo, tells_accuracy_verdicts_and_commands_in_at_most_forty_lines) {
   ASSERT_THAT(text, HasSubstr(accuracy));
   EXPECT_GE(std::stod(text.substr(text.find(accuracy) + accuracy.size())), 90);
   EXPECT_THAT(text, HasSubstr("VanishingGradient  gradient/fc1.weight"));
-  EXPECT_THAT(text, HasSubstr("/it'\\''s a demo/vanishing' --rule VanishingGradient --no-wait\n"));
+  EXPECT_THAT(text, HasSubstr("/it'\\''s a demo/vanishing' --rule VanishingGradient --rule '"));
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
+}
+
+TEST_F(Demo, runs_in_a_directory_that_looks_like_a_parameter) {
+  EXPECT_EQ(run("a,b=c", 7), 0) << out() << err();
 }
 
 TEST_F(Demo, stops_the_exploding_training_at_the_step_that_explodes) {

@@ -49,14 +49,35 @@ TEST(NoteWords, tell_of_late_commits_and_of_the_end_of_saving) {
             "saving ended before any step was committed");
 }
 
+TEST(NoteWords, tell_of_uploads_that_fall_behind_and_catch_up) {
+  EXPECT_EQ(note_in_words(R"({"kind":"uploads_behind","step":120,"seconds":42,"segments":5,)"
+                          R"("bytes":3355443,"why":"connection refused"})"),
+            "5 segments, 3.2 MiB, waiting to be uploaded for 42 s: connection refused");
+  EXPECT_EQ(note_in_words(R"({"kind":"uploads_behind","step":120,"seconds":31,"segments":1,)"
+                          R"("bytes":512,"why":"the store is slow"})"),
+            "1 segment, 512 bytes, waiting to be uploaded for 31 s: the store is slow");
+  EXPECT_EQ(note_in_words(R"({"kind":"uploads_recovered","step":240,"seconds":75})"),
+            "uploads have caught up after 75 s");
+}
+
 TEST(NoteWords, give_what_is_not_understood_as_it_is) {
   for (const char* text :
-       {"", "plain text", "null", "[1,2]", R"({"kind":"of another version","x":1})",
-        R"({"kind":17})", R"({"kind":"disabled"})", R"({"kind":"disabled","after_step":"41"})",
+       {"",
+        "plain text",
+        "null",
+        "[1,2]",
+        R"({"kind":"of another version","x":1})",
+        R"({"kind":17})",
+        R"({"kind":"disabled"})",
+        R"({"kind":"disabled","after_step":"41"})",
         R"({"kind":"disabled","after_step":1.5})",
         R"({"kind":"disabled","after_step":18446744073709551615})",
         R"({"kind":"dropped_steps","first":7,"last":19,"count":13,"why":null})",
         R"({"kind":"commit_timeout","step":9})",
+        R"({"kind":"uploads_behind","seconds":42,"segments":5,"bytes":3})",
+        R"({"kind":"uploads_behind","seconds":42,"segments":-5,"bytes":3,"why":"x"})",
+        R"({"kind":"uploads_recovered"})",
+        R"({"kind":"uploads_recovered","seconds":-1})",
         R"({"kind":"saving_level","level":"1 of 0 due steps","share":0,"budget":0.5})",
         R"({"kind":"saving_level","level":"1 of x due steps","share":0,"budget":0.5})",
         R"({"kind":"saving_level","level":"1 of  due steps","share":0,"budget":0.5})",

@@ -16,7 +16,7 @@ using ::testing::Pair;
 
 std::string error_of(const std::vector<std::string>& texts) {
   try {
-    choose_rules(texts, "");
+    choose_rules({.specs = texts});
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -55,9 +55,17 @@ TEST(RuleSpec, what_cannot_be_read_is_an_error) {
     EXPECT_THROW(parse_rule_spec(text), UsageError) << text;
 }
 
-TEST(RuleSpec, rules_in_lua_are_refused_clearly) {
-  for (const char* text : {"my.lua", "dir/my.lua:Name,a=1"})
-    EXPECT_THAT(error_of({text}), HasSubstr("rules in Lua are not in this version")) << text;
+TEST(RuleSpec, a_file_of_rules_in_lua_comes_before_the_name) {
+  const auto parts = [](const char* text) {
+    const RuleSpec spec = parse_rule_spec(text);
+    return spec.file + "|" + spec.rule + "|" + std::to_string(spec.parameters.size());
+  };
+  EXPECT_EQ(parts("my.lua"), "my.lua||0");
+  EXPECT_EQ(parts("dir/my.lua:Name,a=1"), "dir/my.lua|Name|1");
+  EXPECT_EQ(parts("a.lua:b.lua:Name"), "a.lua:b.lua|Name|0");
+  EXPECT_EQ(parts("my.lua,a=1,b=x.lua"), "my.lua||2");
+  EXPECT_EQ(parts("s3://bucket/my.lua:Name"), "s3://bucket/my.lua|Name|0");
+  EXPECT_EQ(parts("lua"), "|lua|0");
 }
 
 TEST(RuleSpec, all_mistakes_in_all_rules_are_told_at_once) {

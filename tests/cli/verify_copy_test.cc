@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/cli_fixture.h"
+#include "writer/environment_guard.h"
 
 namespace cupel::testing {
 namespace {
@@ -126,8 +127,8 @@ TEST_F(CopyCommand, a_destination_with_anything_in_it_is_left_alone) {
 TEST_F(CopyCommand, neither_directory_may_be_in_the_other) {
   std::filesystem::create_directory_symlink(path(), file("link"));
   for (const auto& [source, destination, words] :
-       std::vector<std::array<std::string, 3>>{{path(), path() + "/", "the same directory"},
-                                               {path(), file("link"), "the same directory"},
+       std::vector<std::array<std::string, 3>>{{path(), path() + "/", "the same place"},
+                                               {path(), file("link"), "the same place"},
                                                {path(), path() + "/copy", "DST is inside SRC"},
                                                {path(), file("link/copy"), "DST is inside SRC"},
                                                {path(), file(""), "SRC is inside DST"}}) {
@@ -137,6 +138,22 @@ TEST_F(CopyCommand, neither_directory_may_be_in_the_other) {
   }
   EXPECT_EQ(run({"copy", path(), path() + "-copy"}).code, kExitFine);
 }
+
+#ifdef CUPEL_WITH_S3
+TEST_F(CopyCommand, neither_place_in_a_bucket_may_be_in_the_other) {
+  EnvironmentGuard environment;
+  environment.set("AWS_CONFIG_FILE", "/dev/null");
+  for (const auto& [source, destination, words] : std::vector<std::array<std::string, 3>>{
+           {"s3://bucket/a", "s3://bucket/a/", "the same place: s3://bucket/a"},
+           {"s3://bucket/", "s3://bucket", "the same place: s3://bucket"},
+           {"s3://bucket/a", " s3://bucket/a/b", "DST is inside SRC: s3://bucket/a/b"},
+           {"s3://bucket/a/b", "s3://bucket", "SRC is inside DST: s3://bucket/a/b"}}) {
+    const Ran ran = run({"copy", source, destination});
+    EXPECT_EQ(ran.code, kExitError);
+    EXPECT_THAT(ran.err, HasSubstr(words)) << destination;
+  }
+}
+#endif
 
 TEST_F(CopyCommand, damage_is_an_error_with_its_place) {
   run_.finish();

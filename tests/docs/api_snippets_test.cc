@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -224,6 +225,21 @@ TEST_F(ApiSnippets, running_rules) {
 
   EXPECT_THAT(summary.rules, SizeIs(3));
   EXPECT_FALSE(summary.had_errors());
+}
+
+TEST_F(ApiSnippets, rules_in_lua) {
+  save_run();
+  std::filesystem::copy(
+      std::filesystem::path(CUPEL_SOURCE_DIR) / "examples/rules/gradient_too_large.lua", ".");
+  const auto trial = cupel::create_trial("runs/mnist");
+  cupel::RuleRunner runner(*trial, {.wait = false});
+
+  const cupel::LuaRuleFile file("gradient_too_large.lua", {.time = std::chrono::seconds(5)});
+  runner.add(file.make(*trial, "GradientTooLarge", {{"threshold", "0.5"}}));
+
+  const cupel::RunSummary summary = runner.run([](const cupel::VerdictLine&) {});
+  ASSERT_THAT(summary.rules, SizeIs(1));
+  EXPECT_EQ(summary.rules[0].steps_fired, 9);  // the gradients at step i are i
 }
 
 TEST_F(ApiSnippets, one_rule_without_a_runner) {

@@ -1,12 +1,14 @@
-// Keeps README.md, docs/*.md and docs/rules/*.md true. There are three kinds of fenced blocks:
+// Keeps README.md, docs/*.md and docs/rules/*.md true. There are these kinds of fenced blocks:
 //
 //   cpp      Its lines stand, one after another, in a source that is compiled: in examples/ or in
 //            tests/docs/. Indentation and blank lines do not count. The tour of docs/api.md is
 //            instead taken out of the document by the build and compiled as it is (api_tour.cc).
 //   console  Lines that begin with "$ " are given to one shell per document, in a scratch directory
-//            with this build's programs in build/dev/bin and on the PATH. What a command prints, to
-//            either stream, must be what follows it. In it "…" stands for any text within a line,
-//            and a line that is "…" for any lines.
+//            with this build's programs in build/dev/bin and on the PATH, and the examples in
+//            examples. What a command prints, to either stream, must be what follows it. In it "…"
+//            stands for any text within a line, and a line that is "…" for any lines.
+//   lua      One that begins with `-- NAME.lua` is a file of that name, there for the commands
+//            behind it. The others are for lua_document_test.cc.
 //   others   Are not looked at.
 
 #include <gtest/gtest.h>
@@ -46,18 +48,6 @@ bool contains(const Lines& text, const Lines& part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end()) != text.end();
 }
 
-// "…" in `pattern` stands for any text.
-bool line_matches(std::string_view pattern, std::string_view line) {
-  constexpr std::string_view kAnything = "…";
-  const std::size_t at = pattern.find(kAnything);
-  if (at == std::string_view::npos) return pattern == line;
-  if (!line.starts_with(pattern.substr(0, at))) return false;
-  const std::string_view rest = pattern.substr(at + kAnything.size());
-  for (std::size_t begin = at; begin <= line.size(); ++begin)
-    if (line_matches(rest, line.substr(begin))) return true;
-  return false;
-}
-
 bool lines_match(std::span<const std::string> pattern, std::span<const std::string> lines) {
   if (pattern.empty()) return lines.empty();
   if (pattern.front() == "…") {
@@ -65,7 +55,7 @@ bool lines_match(std::span<const std::string> pattern, std::span<const std::stri
       if (lines_match(pattern.subspan(1), lines.subspan(skipped))) return true;
     return false;
   }
-  return !lines.empty() && line_matches(pattern.front(), lines.front()) &&
+  return !lines.empty() && cupel_docs::line_matches(pattern.front(), lines.front()) &&
          lines_match(pattern.subspan(1), lines.subspan(1));
 }
 
@@ -75,9 +65,18 @@ struct Command {
   Lines expected;
 };
 
+// Writes a lua block that is a file.
+Command writing(const Block& block) {
+  std::string text = "cat > " + cupel_docs::file_name_of(block) + " <<'END_OF_FILE'\n";
+  for (const std::string& line : block.lines) text += line + "\n";
+  return {block.document + ":" + std::to_string(block.line), text + "END_OF_FILE", {}};
+}
+
 std::vector<Command> commands_of(const fs::path& document) {
   std::vector<Command> commands;
-  for (const Block& block : cupel_docs::blocks_of(document, "console")) {
+  for (const Block& block : cupel_docs::blocks_of(document)) {
+    if (!cupel_docs::file_name_of(block).empty()) commands.push_back(writing(block));
+    if (block.language != "console") continue;
     std::size_t number = block.line;
     const std::size_t first = commands.size();
     for (const std::string& line : block.lines) {
@@ -161,6 +160,7 @@ TEST(Documents, every_console_block_prints_what_it_shows) {
     const cupel_docs::Scratch scratch;
     fs::create_directories("build/dev");
     fs::create_directory_symlink(CUPEL_BIN_DIR, "build/dev/bin");
+    fs::create_directory_symlink(fs::path(CUPEL_SOURCE_DIR) / "examples", "examples");
     const std::vector<Lines> outputs = outputs_of(commands);
     ASSERT_EQ(outputs.size(), commands.size()) << document << ": the shell ended early";
     for (std::size_t i = 0; i < commands.size(); ++i)
@@ -177,8 +177,8 @@ TEST(Documents, no_line_of_a_text_is_longer_than_100_columns) {
   std::vector<fs::path> files;
   for (const char* name :
        {"README.md", "bench/README.md", "docs/api.md", "docs/architecture.md", "docs/cli.md",
-        "docs/configuration.md", "docs/naming.md", "docs/overhead.md", "docs/resuming.md",
-        "docs/rules-on-real-training.md"})
+        "docs/configuration.md", "docs/lua.md", "docs/naming.md", "docs/overhead.md",
+        "docs/resuming.md", "docs/rules-on-real-training.md", "examples/rules/README.md"})
     files.push_back(root / name);
   for (const auto& page : fs::directory_iterator(root / "docs" / "rules"))
     files.push_back(page.path());

@@ -26,9 +26,8 @@ inline std::vector<std::string> lines_of(const std::filesystem::path& file) {
   return lines;
 }
 
-/// The blocks of one document in a language.
-inline std::vector<Block> blocks_of(const std::filesystem::path& document,
-                                    std::string_view language) {
+/// The blocks of one document, in any language.
+inline std::vector<Block> blocks_of(const std::filesystem::path& document) {
   std::vector<Block> blocks;
   bool inside = false;
   std::size_t number = 0;
@@ -41,14 +40,43 @@ inline std::vector<Block> blocks_of(const std::filesystem::path& document,
       blocks.back().lines.push_back(line);
     }
   }
+  return blocks;
+}
+
+/// The blocks of one document in a language.
+inline std::vector<Block> blocks_of(const std::filesystem::path& document,
+                                    std::string_view language) {
+  std::vector<Block> blocks = blocks_of(document);
   std::erase_if(blocks, [&](const Block& block) { return block.language != language; });
   return blocks;
 }
 
-/// README.md, docs/*.md and docs/rules/*.md.
+/// The file that a lua block is: its first line is `-- NAME.lua`. Else empty.
+inline std::string file_name_of(const Block& block) {
+  if (block.language != "lua" || block.lines.empty()) return {};
+  const std::string& line = block.lines.front();
+  if (!line.starts_with("-- ") || !line.ends_with(".lua")) return {};
+  const std::string name = line.substr(3);
+  return name.find(' ') == std::string::npos ? name : "";
+}
+
+/// "…" in `pattern` stands for any text.
+inline bool line_matches(std::string_view pattern, std::string_view line) {
+  constexpr std::string_view kAnything = "…";
+  const std::size_t at = pattern.find(kAnything);
+  if (at == std::string_view::npos) return pattern == line;
+  if (!line.starts_with(pattern.substr(0, at))) return false;
+  const std::string_view rest = pattern.substr(at + kAnything.size());
+  for (std::size_t begin = at; begin <= line.size(); ++begin)
+    if (line_matches(rest, line.substr(begin))) return true;
+  return false;
+}
+
+/// README.md, docs/*.md, docs/rules/*.md and that of the example rules.
 inline std::vector<std::filesystem::path> documents() {
   const std::filesystem::path root(CUPEL_SOURCE_DIR);
-  std::vector<std::filesystem::path> found = {root / "README.md"};
+  std::vector<std::filesystem::path> found = {root / "README.md",
+                                              root / "examples" / "rules" / "README.md"};
   for (const auto& folder : {root / "docs", root / "docs" / "rules"})
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.path().extension() == ".md") found.push_back(entry.path());

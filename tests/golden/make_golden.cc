@@ -44,6 +44,29 @@ void write_tiny(const fs::path& run) {
   hook.close();
 }
 
+// Two workers that group what they save, each with a value in an events file and one in the index.
+void write_small(const fs::path& run) {
+  for (const char* const worker : {"worker_0", "worker_1"}) {
+    HookOptions options;
+    options.out_dir = run.string();
+    options.include_workers = "all";
+    options.worker = worker;
+    options.num_workers = 2;
+    options.include_collections = {"weights"};
+    options.save_config = {.save_interval = 1};
+    Hook hook(options);
+    hook.set_mode(Mode::Train);
+    std::vector<float> weight(17);
+    for (float i = 0; i < 2; ++i) {
+      hook.next_step();
+      std::iota(weight.begin(), weight.end(), i);
+      hook.save_tensor("fc.weight", TensorView(weight.data(), {17}));
+      hook.save_scalar("loss", 0.25 / (1 + i));
+    }
+    hook.close();
+  }
+}
+
 // Every dtype, values inline and in events files, reductions, special values, two modes, several
 // segments. Half way the run is copied as a killed process would leave it, its last message cut.
 void write_full(const fs::path& run, const fs::path& killed) {
@@ -92,9 +115,11 @@ int main(int argc, char** argv) {
   }
   const fs::path directory = argv[1];
   write_tiny(directory / "tiny");
+  write_small(directory / "small");
   write_full(directory / "full", directory / "killed");
-  for (const char* run : {"tiny", "full", "killed"}) {
-    fs::remove(directory / run / ".lock-worker_0");
+  for (const char* run : {"tiny", "small", "full", "killed"}) {
+    for (const char* const worker : {"worker_0", "worker_1"})
+      fs::remove(directory / run / (std::string(".lock-") + worker));
     expect(directory / run);
   }
   return 0;

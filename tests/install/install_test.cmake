@@ -57,7 +57,7 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${GENERATOR}
 run(${CMAKE_COMMAND} --build ${build})
 
 file(READ ${build}/compile_commands.json commands)
-if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|writer|trial|rules|scripting|include)")
+if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|include)")
   message(SEND_ERROR "the outside project was compiled with headers of the checkout")
 endif()
 
@@ -66,6 +66,9 @@ run(${outside} ${build}/saver runs/outside)
 run(${outside} ${build}/reader runs/outside)
 run(${outside} ${build}/judge runs/outside)
 run(${outside} ${build}/everything runs/everything)
+if(WITH_S3)
+  run(${outside} ${build}/bucket s3://bucket/run)
+endif()
 if(COMMAND_LINE)
   run(${outside} ${prefix}/bin/cupel info runs/outside)
 endif()
