@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what cupel is built with: system packages, then Arrow, sol2 and the AWS runtime into a cache.
+# Installs what cupel is built with: system packages, then Arrow and the AWS runtime into a cache.
 #
 # In the cache a dependency is a folder <name>-<version>-<key>, moved there when it is whole. The key is a hash
 # of its recipe (pinned sums, flags, compiler, system): a changed recipe never meets a stale build. Sources come
@@ -12,13 +12,15 @@ source "$here/stages.sh"
 
 usage() {
   cat <<'EOF'
-usage: scripts/bootstrap.sh [SET…]           install what is missing (default: build)
-       scripts/bootstrap.sh --print-prefix   print the CMAKE_PREFIX_PATH of what the cache holds
+usage: scripts/bootstrap.sh [SET…]              install what is missing (default: build)
+       scripts/bootstrap.sh --print-prefix      print the CMAKE_PREFIX_PATH of what the cache holds
+       scripts/bootstrap.sh --print-s3-server   print the folder of the S3 server for tests, if it is there
+       scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files
 
 sets:
   demo    system packages and Arrow
-  build   demo, sol2 and the AWS runtime: all that building and running cupel needs
-  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node
+  build   demo and the AWS runtime: all that building and running cupel needs
+  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
@@ -39,17 +41,24 @@ build_packages=(
   ca-certificates xz-utils
 )
 test_packages=(
-  libgtest-dev libgmock-dev libbenchmark-dev python3
+  libgtest-dev libgmock-dev libbenchmark-dev python3 curl
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
 
 # Per dependency: its packages in deps.sha256 (the first one's version is its version), the suite that offers
 # them, the CMake file that proves it is there, and the seconds that one core builds it.
-declare -A title=([arrow]="Arrow" [sol2]="sol2" [aws-crt]="AWS runtime")
-declare -A parts=([arrow]="apache-arrow libxsimd-dev xtl-dev" [sol2]="sol2-dev" [aws-crt]="aws-crt-python")
-declare -A suite=([arrow]="forky" [sol2]="forky" [aws-crt]="bookworm")
-declare -A proof=([arrow]="ArrowConfig.cmake" [sol2]="sol2-config.cmake" [aws-crt]="aws-c-s3-config.cmake")
-declare -A core_seconds=([arrow]=690 [sol2]=0 [aws-crt]=70)
+declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime")
+declare -A parts=([arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python")
+declare -A suite=([arrow]="forky" [aws-crt]="bookworm")
+declare -A proof=([arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake")
+declare -A core_seconds=([arrow]=690 [aws-crt]=70)
+
+# What tests take from npm, each in a folder of its own: the S3 server, and readers of Arrow files that are not
+# ours. Their versions are those of the first package.
+declare -A npm_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers")
+declare -A npm_packages=(
+  [s3-server]="@20minutes/s3rver@4.0.4" [arrow-readers]="apache-arrow@21.2.0 nodejs-polars@0.24.0"
+)
 
 common_flags=(
   -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
@@ -63,6 +72,9 @@ arrow_flags=(
 )
 aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
 aws_edit='/add_subdirectory(aws-lc)/d'  # Debian leaves that library out; OpenSSL serves instead
+# When a server hangs up behind an answer, all of it is read that has come, and not only the next 16 KiB.
+aws_hang_up_edit='/if (error_code && !socket_handler->shutdown_in_progress)/s/in_progress)/'
+aws_hang_up_edit+='in_progress \&\& !socket_handler->read_task_storage.task_fn)/'
 
 # ---- Recipes -----------------------------------------------------------------------------------------
 
@@ -105,7 +117,7 @@ recipe() {
   for part in ${parts[$1]}; do text+=" ${pinned_sum[$part]}"; done
   case $1 in
     arrow) text+=" ${arrow_flags[*]}" ;;
-    aws-crt) text+=" ${aws_flags[*]} $aws_edit" ;;
+    aws-crt) text+=" ${aws_flags[*]} $aws_edit $aws_hang_up_edit" ;;
   esac
   version=$(upstream_version "${pinned_path[${parts[$1]%% *}]}")
   key=$(sha256sum <<<"$text")
@@ -140,12 +152,30 @@ is_users_own() {
 print_prefix() {
   local dep prefix list=''
   [[ -n $deps_dir ]] || return 0
-  for dep in arrow sol2 aws-crt; do
+  for dep in arrow aws-crt; do
     ! is_users_own "$dep" || continue
     prefix=$(installed_prefix "$dep")
     [[ -z $prefix ]] || list+="${list:+;}$prefix"
   done
   [[ -z $list ]] || echo "$list"
+}
+
+npm_version() {
+  local first=${npm_packages[$1]%% *}
+  echo "${first##*@}"
+}
+
+# Prints the folder of what npm installs, whether it is there or not.
+npm_prefix() {
+  local key
+  key=$(sha256sum <<<"${npm_packages[$1]}")
+  echo "$deps_dir/$1-$(npm_version "$1")-${key:0:12}"
+}
+
+print_npm_prefix() {
+  local prefix
+  prefix=$(npm_prefix "$1")
+  [[ -z $deps_dir || ! -d $prefix ]] || echo "$prefix"
 }
 
 # ---- System packages ---------------------------------------------------------------------------------
@@ -371,15 +401,10 @@ make_arrow() {
   build "$work/source/cpp" "${arrow_flags[@]}" "-DCMAKE_PREFIX_PATH=$work/headers/usr"
 }
 
-make_sol2() {
-  step dpkg-deb -x "${sources[0]}" "$work/headers"
-  mkdir -p "$work/stage${prefix%/*}"
-  mv "$work/headers/usr" "$work/stage$prefix"
-}
-
 make_aws_crt() {
   unpack "${sources[0]}"
   sed -i "$aws_edit" "$work/source/crt/CMakeLists.txt"
+  sed -i "$aws_hang_up_edit" "$work/source/crt/aws-c-io/source/socket_channel_handler.c"
   build "$work/source/crt" "${aws_flags[@]}"
 }
 
@@ -420,10 +445,9 @@ install_dependency() {
   seconds=$(((${core_seconds[$dep]} + jobs - 1) / jobs))
   cores="$jobs cores"
   ((jobs != 1)) || cores="one core"
-  ((seconds == 0)) || echo "$counter $name: building (about $(duration "$seconds") on $cores; log: $log)"
+  echo "$counter $name: building (about $(duration "$seconds") on $cores; log: $log)"
   case $dep in
     arrow) make_arrow ;;
-    sol2) make_sol2 ;;
     aws-crt) make_aws_crt ;;
   esac
   printf '%s: %s\n' version "$version" sources "${sources[*]##*/}" system "$toolchain" >"$work/stage$prefix/RECIPE"
@@ -433,10 +457,38 @@ install_dependency() {
   echo "$counter $name: done in $(duration $((SECONDS - start)))"
 }
 
+# Tests that want this skip themselves where it is not, so that a failure ends nothing else.
+install_from_npm() {
+  local what=$1 counter=$2 start=$SECONDS name prefix log work
+  local -a wanted
+  name="${npm_title[$what]} $(npm_version "$what")"
+  prefix=$(npm_prefix "$what")
+  log=$deps_dir/logs/${prefix##*/}.log
+  work=$deps_dir/unfinished/${prefix##*/}
+  read -ra wanted <<<"${npm_packages[$what]}"
+  exec 9>"$deps_dir/locks/${prefix##*/}"
+  flock 9
+  if [[ ! -d $prefix ]]; then
+    echo "$counter $name: fetching with npm"
+    : >"$log"
+    rm -rf "$work"
+    mkdir -p "$work"
+    if try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "${wanted[@]}"; then
+      mv -T "$work" "$prefix"
+    else
+      echo "$counter $name: npm could not install it, tests that want it will be skipped (log: $log)"
+      exec 9>&-
+      return
+    fi
+  fi
+  exec 9>&-
+  echo "$counter $name: done in $(duration $((SECONDS - start)))"
+}
+
 # ---- The command -------------------------------------------------------------------------------------
 
 main() {
-  local argument set=0 dependencies=(arrow) todo=() i counter
+  local argument set=0 dependencies=(arrow) todo=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
   read_pins
   read_system
@@ -448,6 +500,8 @@ main() {
     case $argument in
       -h | --help) usage && return ;;
       --print-prefix) print_prefix && return ;;
+      --print-s3-server) print_npm_prefix s3-server && return ;;
+      --print-arrow-readers) print_npm_prefix arrow-readers && return ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
       *) usage >&2 && exit 2 ;;
     esac
@@ -455,7 +509,7 @@ main() {
   ((set)) || set=${sets[build]}
 
   packages=("${build_packages[@]}")
-  ((set < sets[build])) || dependencies+=(sol2 aws-crt)
+  ((set < sets[build])) || dependencies+=(aws-crt)
   if ((set >= sets[test])); then
     packages+=("${test_packages[@]}")
     # These two are often installed from elsewhere; any will do.
@@ -471,6 +525,9 @@ main() {
   for dep in "${dependencies[@]}"; do
     [[ -n $(installed_prefix "$dep") ]] || is_users_own "$dep" || todo+=("$dep")
   done
+  for what in s3-server arrow-readers; do
+    ((set < sets[test])) || [[ -d $(npm_prefix "$what") ]] || todo+=("$what")
+  done
   ((${#todo[@]})) || return 0
 
   [[ -n $deps_dir ]] || die "HOME is not set: say with CUPEL_DEPS_DIR where to keep what is built" 2
@@ -485,6 +542,8 @@ main() {
     if [[ ${todo[i]} == packages ]]; then
       install_packages "$counter"
       read_system  # a compiler may be there only now
+    elif [[ -n ${npm_packages[${todo[i]}]:-} ]]; then
+      install_from_npm "${todo[i]}" "$counter"
     else
       install_dependency "${todo[i]}" "$counter"
     fi
