@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -17,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/crc32c.h"
 #include "damage/damaged_run.h"
 
 namespace cupel::testing {
@@ -41,6 +45,40 @@ void replace_all(std::vector<std::byte>& bytes, std::string_view from, std::stri
     text.replace(at, from.size(), to);
   const auto changed = std::as_bytes(std::span(text));
   bytes.assign(changed.begin(), changed.end());
+}
+
+// An index file with the checksums that its bytes should have: what another program wrote whole is
+// not damage.
+void mend_checksums(std::vector<std::byte>& index) {
+  static constexpr std::string_view kTag = "cupel.crc32c=", kMarker = "\xff\xff\xff\xff";
+  std::string text(reinterpret_cast<const char*>(index.data()), index.size());
+  const auto tag_behind = [&](std::size_t at) { return text.find(kTag, at); };
+  std::uint32_t crc = 0;
+  std::size_t begin = 0;
+  for (std::size_t tag = tag_behind(0); tag != std::string::npos;) {
+    const std::size_t next = tag_behind(tag + 1), digits = tag + kTag.size();
+    // A message begins with the marker that is next before its checksum.
+    const std::size_t end = next == std::string::npos ? text.size() : text.rfind(kMarker, next);
+    text.replace(digits, 8, "00000000");
+    crc = crc32c(std::as_bytes(std::span(text).subspan(begin, end - begin)), crc);
+    std::array<char, 9> hexadecimal{};
+    std::snprintf(hexadecimal.data(), hexadecimal.size(), "%08x", static_cast<unsigned>(crc));
+    text.replace(digits, 8, hexadecimal.data());
+    begin = end;
+    tag = next;
+  }
+  const auto mended = std::as_bytes(std::span(text));
+  index.assign(mended.begin(), mended.end());
+}
+
+// As its text stands in the metadata of a schema.
+std::string version_text(std::string_view version) {
+  return std::string("\3\0\0\0", 4) + std::string(version) + '\0';
+}
+
+void name_version(std::vector<std::byte>& index, std::string_view version) {
+  replace_all(index, version_text("1.0"), version_text(version));
+  mend_checksums(index);
 }
 
 const Exchange kExchanges[] = {
@@ -88,6 +126,15 @@ const Exchange kExchanges[] = {
      }},
     {"collections_of_a_newer_version",
      [](Files& run) { replace_all(run[kCollections], R"("format":"1.0")", R"("format":"2.0")"); }},
+    {"first_index_of_a_newer_version", [](Files& run) { name_version(run[kFirstIndex], "2.0"); }},
+    {"second_index_of_a_newer_version", [](Files& run) { name_version(run[kSecondIndex], "2.0"); }},
+    {"first_events_of_a_newer_version",
+     [](Files& run) { replace_all(run[kFirstEvents], version_text("1.0"), version_text("2.0")); }},
+    {"indexes_of_a_newer_minor_version",
+     [](Files& run) {
+       name_version(run[kFirstIndex], "1.7");
+       name_version(run[kSecondIndex], "1.7");
+     }},
 };
 
 std::string tell(const Reading& reading, const Reading& whole, const VerifyReport& report) {
@@ -139,6 +186,15 @@ TEST_P(ExchangedFiles, are_told_as_expected) {
 
 INSTANTIATE_TEST_SUITE_P(, ExchangedFiles, ::testing::ValuesIn(kExchanges),
                          [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ExchangedFilesTable, mends_the_checksums_of_what_it_has_changed) {
+  const std::vector<std::byte> golden = golden_files("full").at(kFirstIndex);
+  std::vector<std::byte> index = golden;
+  mend_checksums(index);
+  EXPECT_EQ(index, golden);
+  name_version(index, "1.7");
+  EXPECT_NE(index, golden);
+}
 
 TEST(ExchangedFilesTable, and_expected_texts_belong_together) {
   EXPECT_EQ(expected_texts().size(), std::size(kExchanges));
