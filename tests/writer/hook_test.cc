@@ -64,6 +64,34 @@ TEST_P(AnyHookTest, values_of_every_size_come_back_whole) {
   }
 }
 
+TEST_P(AnyHookTest, large_values_come_back_whole_wherever_they_begin_and_end) {
+  constexpr std::size_t kLarge = std::size_t{512} << 10U;  // from here on they go past the caches
+  std::vector<std::uint8_t> bytes(2 * kLarge);
+  std::uint32_t state = 1;
+  for (std::uint8_t& byte : bytes)
+    byte = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24U);
+  struct Part {
+    std::size_t begin, size;
+  };
+  std::vector<Part> parts;
+  for (const std::size_t begin : {0, 1, 15, 16, 63, 64})
+    for (const std::size_t size : {kLarge - 1, kLarge, kLarge + 1, kLarge + 63, kLarge + 129})
+      parts.push_back({begin, size});
+  auto hook = make_hook();
+  hook->next_step();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    hook->save_tensor(std::to_string(i) + ".weight",
+                      TensorView(bytes.data() + parts[i].begin, {parts[i].size}));
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  const auto trial = open_trial();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const TensorValue value = trial->tensor(std::to_string(i) + ".weight").value(0);
+    EXPECT_TRUE(std::ranges::equal(value.as<std::uint8_t>(),
+                                   std::span(bytes).subspan(parts[i].begin, parts[i].size)))
+        << parts[i].begin << " " << parts[i].size;
+  }
+}
+
 TEST_P(AnyHookTest, a_strided_view_is_saved_in_row_major_order) {
   const std::vector<float> columns = {1, 4, 2, 5, 3, 6};
   auto hook = make_hook();

@@ -1,17 +1,17 @@
 #include "step_recorder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
+#include "copy_past_caches.h"
 #include "cupel/stats/statistics.h"
 #include "value_bytes.h"
 
 namespace cupel {
 namespace {
 
-constexpr std::size_t kBatchBytes = 1U << 20U;
+constexpr std::size_t kBatchBytes = 256U << 10U;
 
 }  // namespace
 
@@ -196,7 +196,7 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     if (chunk == nullptr) return drop();
     chunk->used = std::min(pool_.chunk_bytes(), length - begin);
     chunk->memory.prefault(chunk->used);
-    std::memcpy(chunk->memory.data(), bytes + begin, chunk->used);
+    copy_past_caches(chunk->memory.data(), bytes + begin, chunk->used);
     begin += chunk->used;
     hand_over(StreamPiece{chunk});
     ending.missing = length - begin;

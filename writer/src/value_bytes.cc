@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "copy_past_caches.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
@@ -60,7 +61,11 @@ std::uint64_t value_length(const TensorView& view) noexcept {
 
 void write_value(const TensorView& view, std::byte* out) noexcept {
   if (view.dtype() != DType::Utf8) {
-    view.copy_to(out);
+    if (view.is_contiguous()) {
+      copy_past_caches(out, static_cast<const std::byte*>(view.data()), value_length(view));
+    } else {
+      view.copy_to(out);
+    }
     return;
   }
   const auto elements = static_cast<std::size_t>(view.elements());
