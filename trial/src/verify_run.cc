@@ -56,8 +56,9 @@ class RunCheck {
     SealDemand demand;
     bool begins_attempt;
     const CollectionsFile* said;                    // null: nothing
+    std::uint64_t bytes;                            // of its files
+    std::uint64_t bytes_left = bytes;               // to be told of as progress
     std::unique_ptr<SegmentCheck> check = nullptr;  // from when it begins
-    std::uint64_t told_bytes = 0;                   // of progress
   };
 
   void read_collections();
@@ -69,8 +70,7 @@ class RunCheck {
   void check_number(const SegmentName& name, const std::optional<SegmentIdentity>& identity);
   void check_events_without_index();
   void check_markers();
-  void read_bytes(Job& job, std::uint64_t bytes);
-  void read_all(Job& job);
+  void tell_progress(Job& job, std::uint64_t bytes);
 
   const Store& store_;
   const VerifyOptions& options_;
@@ -85,7 +85,7 @@ class RunCheck {
   std::uint64_t total_bytes_ = 0;
 
   std::mutex progress_mutex_;     // guards what several segments tell of
-  std::uint64_t done_bytes_ = 0;  // with Job::told_bytes
+  std::uint64_t done_bytes_ = 0;  // with Job::bytes_left
 
   // Of the attempt that is being checked.
   std::int64_t next_segment_ = 0;
@@ -163,13 +163,13 @@ void RunCheck::list_jobs(const std::string& worker,
     const SealDemand demand = !last_of_attempt || (is_newest && report_.ended) ? SealDemand::Sealed
                               : is_newest                                      ? SealDemand::None
                                           : SealDemand::EarlierTry;
-    jobs_.push_back({&segments[i], demand, begins_attempt, said});
+    jobs_.push_back({&segments[i], demand, begins_attempt, said, bytes_of(segments[i])});
   }
 }
 
 void RunCheck::check_jobs() {
   std::vector<WorkAhead::Task> tasks;
-  for (Job& job : jobs_) tasks.push_back({[this, &job] { perform(job); }, bytes_of(*job.segment)});
+  for (Job& job : jobs_) tasks.push_back({[this, &job] { perform(job); }, job.bytes});
   const auto at_once = static_cast<std::size_t>(std::max(options_.requests_at_once, 1));
   WorkAhead work(std::move(tasks), store_.can_append() ? 1 : at_once, kMostBytesAhead);
   for (std::size_t i = 0; i < jobs_.size() && !options_.stop.stop_requested(); ++i) {
@@ -179,9 +179,9 @@ void RunCheck::check_jobs() {
 }
 
 void RunCheck::perform(Job& job) {
-  job.check =
-      std::make_unique<SegmentCheck>(store_, job.segment->name, job.demand, options_.stop,
-                                     [this, &job](std::uint64_t bytes) { read_bytes(job, bytes); });
+  job.check = std::make_unique<SegmentCheck>(
+      store_, job.segment->name, job.demand, options_.stop,
+      [this, &job](std::uint64_t bytes) { tell_progress(job, bytes); });
   job.check->run();
 }
 
@@ -231,7 +231,7 @@ void RunCheck::conclude(Job& job) {
     }
   }
 
-  read_all(job);
+  tell_progress(job, job.bytes);  // whatever of it was not read
 }
 
 void RunCheck::check_number(const SegmentName& name,
@@ -291,20 +291,13 @@ void RunCheck::check_markers() {
   }
 }
 
-void RunCheck::read_bytes(Job& job, std::uint64_t bytes) {
+/// What is read twice counts once.
+void RunCheck::tell_progress(Job& job, std::uint64_t bytes) {
   const std::lock_guard lock(progress_mutex_);
-  job.told_bytes += bytes;
-  done_bytes_ += bytes;
+  const std::uint64_t news = std::min(bytes, job.bytes_left);
+  job.bytes_left -= news;
+  done_bytes_ += news;
   if (options_.progress) options_.progress(std::min(done_bytes_, total_bytes_), total_bytes_);
-}
-
-/// What was read twice, or not at all, counts once.
-void RunCheck::read_all(Job& job) {
-  {
-    const std::lock_guard lock(progress_mutex_);
-    done_bytes_ -= std::exchange(job.told_bytes, 0);
-  }
-  read_bytes(job, bytes_of(*job.segment));
 }
 
 }  // namespace
