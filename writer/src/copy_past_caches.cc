@@ -22,7 +22,7 @@ constexpr std::size_t kLine = 64;
 
 void copy_past_caches(std::byte* out, const std::byte* in, std::size_t size) noexcept {
   if (size < kMany) {
-    std::memcpy(out, in, size);
+    if (size > 0) std::memcpy(out, in, size);
     return;
   }
   // Lines are written whole.
@@ -40,7 +40,7 @@ void copy_past_caches(std::byte* out, const std::byte* in, std::size_t size) noe
 #else
 
 void copy_past_caches(std::byte* out, const std::byte* in, std::size_t size) noexcept {
-  std::memcpy(out, in, size);
+  if (size > 0) std::memcpy(out, in, size);
 }
 
 #endif

@@ -4,9 +4,10 @@
 
 namespace cupel {
 
-// Copies bytes that the calling thread will not look at again, as memcpy() does. Many of them go
-// past the caches, where the machine can do that: the caches keep what the training works with, and
-// memory that another processor has read last need not be fetched from there to be overwritten.
+// Copies bytes that the calling thread will not look at again, as memcpy() does; nothing may come
+// from nowhere. Many of them go past the caches, where the machine can do that: the caches keep
+// what the training works with, and memory that another processor has read last need not be fetched
+// from there to be overwritten.
 void copy_past_caches(std::byte* out, const std::byte* in, std::size_t size) noexcept;
 
 }  // namespace cupel

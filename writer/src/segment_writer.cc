@@ -13,6 +13,9 @@ namespace {
 // For padding (Arrow pads to 8 or 64 bytes), and for values that did not come.
 constexpr std::array<std::byte, 64U << 10U> kZeros{};
 
+// Until a segment that was cut off is tried again, at least: each try reads it.
+constexpr std::chrono::milliseconds kLeastPause{100};
+
 }  // namespace
 
 SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
@@ -136,7 +139,7 @@ void SegmentWriter::give_up_gathered() {
   const bool is_empty = open_->steps == 0;
   open_.reset();
   if (!is_empty) {
-    cut_off_ = {name, Clock::now() + policy_.segment_age};
+    cut_off_ = {name, Clock::now() + std::max(policy_.segment_age, kLeastPause)};
     return;
   }
   store_.remove(name.index_key());
@@ -146,7 +149,8 @@ void SegmentWriter::give_up_gathered() {
 
 void SegmentWriter::finish_cut_off() {
   if (!cut_off_) return;
-  cut_off_->try_at = Clock::now() + policy_.segment_age;  // if there is no room yet
+  // If there is no room yet.
+  cut_off_->try_at = Clock::now() + std::max(policy_.segment_age, kLeastPause);
   policy_.finish_segment(cut_off_->name);
   cut_off_.reset();
 }
