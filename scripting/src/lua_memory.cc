@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "lua_state.h"
@@ -49,6 +50,22 @@ struct Reference {
   void* object;
   const void* type;
 };
+
+// A userdata that refers to nothing yet.
+Reference& push_empty(lua_State* lua, int user_values) {
+  void* const block = lua_newuserdatauv(lua, sizeof(Reference), user_values);
+  return *new (block) Reference{nullptr, nullptr};
+}
+
+// The userdata is on top. Allocates nothing.
+void refer_to(lua_State* lua, Reference& reference, void* object, const void* type) {
+  reference = {object, type};
+  if (lua_rawgetp(lua, LUA_REGISTRYINDEX, type) == LUA_TTABLE)
+    lua_setmetatable(lua, -2);
+  else
+    lua_pop(lua, 1);
+}
+
 // What an object of push_object takes with its places in tables of ours.
 constexpr std::size_t kObject = 256;
 
@@ -194,12 +211,7 @@ void LuaState::hold(lua_State* lua, std::size_t bytes) {
 }
 
 void LuaState::push_reference(lua_State* lua, void* object, const void* type, int user_values) {
-  void* const block = lua_newuserdatauv(lua, sizeof(Reference), user_values);
-  *static_cast<Reference*>(block) = {object, type};
-  if (lua_rawgetp(lua, LUA_REGISTRYINDEX, type) == LUA_TTABLE)
-    lua_setmetatable(lua, -2);
-  else
-    lua_pop(lua, 1);
+  refer_to(lua, push_empty(lua, user_values), object, type);
 }
 
 void* LuaState::object_at(lua_State* lua, int place, const void* type) noexcept {
@@ -218,10 +230,12 @@ void LuaState::push_object(lua_State* lua, std::shared_ptr<void> object, const v
   };
   hold(lua, kObject);
   Counted counted{this};
-  push_reference(lua, object.get(), type);
+  Reference& reference = push_empty(lua, 0);
   object_block_size_ = newest_userdata_size_;
+  void* const referred = object.get();
   objects_.emplace(newest_userdata_, std::move(object));
   counted.state = nullptr;  // it goes with the userdata
+  refer_to(lua, reference, referred, type);
 }
 
 }  // namespace cupel::lua

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "data_error.h"
@@ -145,7 +146,11 @@ void LuaState::raise_limit(lua_State* lua) {
 }
 
 void LuaState::raise_caught(lua_State* lua, const std::exception& error) {
-  push_caught(lua, error);
+  try {
+    push_caught(lua, error);
+  } catch (const std::bad_alloc&) {
+    of(lua).raise_no_memory(lua);
+  }
   lua_error(lua);
   std::abort();  // lua_error does not return
 }
