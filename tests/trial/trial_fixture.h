@@ -18,6 +18,7 @@
 #include "cupel/store/open_store.h"
 #include "cupel/trial/trial.h"
 #include "store/request_store.h"
+#include "store/wrapped_store.h"
 #include "trial/run_builder.h"
 
 namespace cupel::testing {
@@ -82,45 +83,23 @@ struct MemoryRun {
   void end() const { store->put(kEndMarker, {}); }
 };
 
-/// Passes everything on to another store; a test may put something between.
-class StoreWrapper : public Store {
+/// A store between which and the reader a test may put something.
+class StoreWrapper : public WrappedStore {
  public:
-  explicit StoreWrapper(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  using WrappedStore::WrappedStore;
 
   std::function<void(std::string_view key)> before_get_range = [](std::string_view) {};
   std::function<void(std::string_view key)> before_list = [](std::string_view) {};
 
-  std::string location() const override { return inner_->location(); }
-  void put(std::string_view key, std::span<const std::byte> bytes, Durability durability) override {
-    inner_->put(key, bytes, durability);
-  }
-  bool can_append() const noexcept override { return inner_->can_append(); }
-  void append(std::string_view key, std::uint64_t size,
-              std::span<const std::span<const std::byte>> pieces) override {
-    inner_->append(key, size, pieces);
-  }
-  void sync(std::string_view key) override { inner_->sync(key); }
-  std::optional<std::vector<std::byte>> get(std::string_view key,
-                                            std::uint64_t at_most) const override {
-    return inner_->get(key, at_most);
-  }
   std::size_t get_range(std::string_view key, std::uint64_t offset,
                         std::span<std::byte> out) const override {
     before_get_range(key);
-    return inner_->get_range(key, offset, out);
+    return WrappedStore::get_range(key, offset, out);
   }
   std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after) const override {
     before_list(prefix);
-    return inner_->list(prefix, after);
+    return WrappedStore::list(prefix, after);
   }
-  std::optional<ObjectInfo> stat(std::string_view key) const override { return inner_->stat(key); }
-  void remove(std::string_view key) override { inner_->remove(key); }
-  std::unique_ptr<Watch> watch(std::string_view prefix) const override {
-    return inner_->watch(prefix);
-  }
-
- private:
-  std::shared_ptr<Store> inner_;
 };
 
 }  // namespace cupel::testing

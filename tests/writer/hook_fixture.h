@@ -21,47 +21,27 @@
 #include "cupel/writer/hook.h"
 #include "fake_remote.h"
 #include "store/scratch_directory.h"
+#include "store/wrapped_store.h"
 
 namespace cupel {
 
 // A store that hands everything on, unless a test wants a call to go wrong.
-class TamperedStore final : public Store {
+class TamperedStore final : public testing::WrappedStore {
  public:
-  explicit TamperedStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  using WrappedStore::WrappedStore;
+
   std::function<void(std::string_view key)> before_append = [](std::string_view) {};
   std::function<void(std::string_view key)> before_put = [](std::string_view) {};
 
-  std::string location() const override { return inner_->location(); }
   void put(std::string_view key, std::span<const std::byte> bytes, Durability durability) override {
     before_put(key);
-    inner_->put(key, bytes, durability);
+    WrappedStore::put(key, bytes, durability);
   }
-  bool can_append() const noexcept override { return true; }
   void append(std::string_view key, std::uint64_t size,
               std::span<const std::span<const std::byte>> pieces) override {
     before_append(key);
-    inner_->append(key, size, pieces);
+    WrappedStore::append(key, size, pieces);
   }
-  void sync(std::string_view key) override { inner_->sync(key); }
-  std::optional<std::vector<std::byte>> get(std::string_view key,
-                                            std::uint64_t at_most) const override {
-    return inner_->get(key, at_most);
-  }
-  std::size_t get_range(std::string_view key, std::uint64_t offset,
-                        std::span<std::byte> out) const override {
-    return inner_->get_range(key, offset, out);
-  }
-  std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after) const override {
-    return inner_->list(prefix, after);
-  }
-  std::optional<ObjectInfo> stat(std::string_view key) const override { return inner_->stat(key); }
-  void remove(std::string_view key) override { inner_->remove(key); }
-  std::unique_ptr<Watch> watch(std::string_view prefix) const override {
-    return inner_->watch(prefix);
-  }
-
- private:
-  std::shared_ptr<Store> inner_;
 };
 
 // Hooks that write into memory, at once or through a spool, and trials of what they wrote.
