@@ -7,9 +7,17 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 
+# What one checkout compiled, another one on the same machine takes: paths below the checkout count as relative ones.
 find_program(CUPEL_CCACHE ccache)
 if(CUPEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CUPEL_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_BASEDIR=${CMAKE_CURRENT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CUPEL_CCACHE})
+endif()
+
+# A linker that takes a tenth of the time.
+find_program(CUPEL_MOLD mold)
+if(CUPEL_MOLD)
+  add_link_options(-fuse-ld=mold)
 endif()
 
 execute_process(

@@ -10,6 +10,16 @@ if(CUPEL_SANITIZE)
   target_link_options(cupel_build_flags INTERFACE -fsanitize=${CUPEL_SANITIZE})
 endif()
 
+# Libraries and programs compile eight sources as one: most of the time goes into headers. Names of a source's own
+# differ from those of its neighbours, therefore.
+function(cupel_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CUPEL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(CUPEL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A source's private types look like a header's to g++ here.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # cupel_room(NAME SOURCES … USES rooms… PRIVATE third-party targets…)
 #
 # One library per room: cupel_<name>, alias cupel::<name>. Its public headers are <room>/include/cupel/<room>/;
@@ -25,6 +35,7 @@ function(cupel_room name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   list(TRANSFORM room_USES PREPEND cupel::)
   target_link_libraries(${target} PUBLIC ${room_USES} PRIVATE ${room_PRIVATE} $<BUILD_INTERFACE:cupel_build_flags>)
+  cupel_compile_together(${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   install(TARGETS ${target} EXPORT cupelTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
@@ -36,6 +47,7 @@ function(cupel_program name)
   cmake_parse_arguments(program "" "" "SOURCES;USES" ${ARGN})
   add_executable(${name} ${program_SOURCES})
   target_link_libraries(${name} PRIVATE ${program_USES} cupel_build_flags)
+  cupel_compile_together(${name})
 endfunction()
 
 function(cupel_install_package)

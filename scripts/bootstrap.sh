@@ -35,7 +35,7 @@ EOF
 # ---- What is needed ----------------------------------------------------------------------------------
 
 build_packages=(
-  g++ cmake ninja-build pkg-config ccache
+  g++ cmake ninja-build pkg-config ccache mold
   nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libhwy-dev libpcre2-dev liblua5.4-dev
   liblz4-dev libzstd-dev libssl-dev libcurl4-openssl-dev
   ca-certificates xz-utils
@@ -67,8 +67,8 @@ common_flags=(
 arrow_flags=(
   "${common_flags[@]}"
   -DARROW_DEPENDENCY_SOURCE=SYSTEM -DARROW_BUILD_STATIC=ON -DARROW_BUILD_SHARED=OFF -DARROW_USE_CCACHE=OFF
-  -DARROW_IPC=ON -DARROW_WITH_LZ4=ON -DARROW_WITH_ZSTD=ON
-  -DARROW_MIMALLOC=OFF -DARROW_JEMALLOC=OFF -DARROW_COMPUTE=OFF -DARROW_JSON=OFF
+  -DARROW_IPC=ON -DARROW_MIMALLOC=OFF -DARROW_JEMALLOC=OFF -DARROW_COMPUTE=OFF -DARROW_JSON=OFF
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
 )
 aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
 aws_edit='/add_subdirectory(aws-lc)/d'  # Debian leaves that library out; OpenSSL serves instead

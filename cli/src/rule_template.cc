@@ -53,8 +53,8 @@ return cupel.rule {
 }
 )";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_name_digit(char c) { return c >= '0' && c <= '9'; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -93,9 +93,10 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 
 std::string rule_template(std::string_view name, std::string_view file) {
   constexpr std::size_t kLongest = 60;
-  const bool legal = !name.empty() && name.size() <= kLongest && is_letter(name.front()) &&
-                     std::all_of(name.begin(), name.end(),
-                                 [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  const bool legal = !name.empty() && name.size() <= kLongest && is_name_letter(name.front()) &&
+                     std::all_of(name.begin(), name.end(), [](char c) {
+                       return is_name_letter(c) || is_name_digit(c) || c == '_';
+                     });
   if (!legal)
     throw UsageError(
         "a rule's name is letters, digits and '_', 60 at most, and begins with a letter: " +

@@ -86,7 +86,7 @@ constexpr std::size_t kShort = 256;
 
 using Matrix = std::array<std::uint32_t, 32>;  // column i is what bit i becomes
 
-constexpr std::uint32_t apply(const Matrix& matrix, std::uint32_t vector) {
+constexpr std::uint32_t times(const Matrix& matrix, std::uint32_t vector) {
   std::uint32_t sum = 0;
   for (; vector != 0; vector &= vector - 1)
     sum ^= matrix[static_cast<std::size_t>(std::countr_zero(vector))];
@@ -101,7 +101,7 @@ class ZeroBytes {
     for (std::size_t i = 1; i < 32; ++i) matrix[i] = 1U << (i - 1);
     for (std::size_t bits = 1; bits < 8 * count; bits *= 2) {
       Matrix square{};
-      for (std::size_t i = 0; i < 32; ++i) square[i] = apply(matrix, matrix[i]);
+      for (std::size_t i = 0; i < 32; ++i) square[i] = times(matrix, matrix[i]);
       matrix = square;
     }
     for (std::size_t k = 0; k < 4; ++k)

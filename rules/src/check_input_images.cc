@@ -27,7 +27,7 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kMean{ReductionOp::Mean, false};
+constexpr Reduction kBatchMean{ReductionOp::Mean, false};
 constexpr std::string_view kDefaultPattern = ".*hybridsequential0_input_0";
 
 // The elements of a channel, or of whole tensors.
@@ -116,7 +116,7 @@ typical find.
                                 .parameters = {"regex"},
                                 .saved_as = "input_image"},
                     .suffices = {TensorSource::value()}};
-    for (TensorSource source : sources_of(kMean)) {
+    for (TensorSource source : sources_of(kBatchMean)) {
       if (source.kind != TensorSource::Kind::Reductions) continue;
       source.shape = true;
       need.suffices.push_back(source);
@@ -172,7 +172,7 @@ typical find.
                 .worker = record.worker(),
                 .elements = record.elements(),
                 .has_value = record.has_value()};
-    if (const auto mean = saved_number(record, kMean)) batch.mean = mean->value;
+    if (const auto mean = saved_number(record, kBatchMean)) batch.mean = mean->value;
     const std::optional<Shape> shape = record.record().shape;
     if (!shape || (!batch.has_value && !batch.mean)) {
       copy.skip("neither the raw value nor mean and shape were saved");

@@ -51,7 +51,7 @@ struct Place {
 
 bool is_matrix(const TensorValue& value) { return value.shape().rank() == 2 && has_rows(value); }
 
-std::vector<std::int64_t> classes_of(const std::vector<LabelledStep::Value>& values,
+std::vector<std::int64_t> classes_in(const std::vector<LabelledStep::Value>& values,
                                      bool matrices_are_rows) {
   std::vector<std::int64_t> classes;
   for (const auto& [tensor, value] : values) {
@@ -220,8 +220,8 @@ labels and predictions of a whole validation set. Raw values are read, every ele
       return skip(of.labels.front(), "there are no predictions to compare with");
     if (of.labels.empty())
       return skip(of.predictions.front(), "there are no labels to compare with");
-    const auto predictions = classes_of(of.predictions, true);
-    const auto labels = classes_of(of.labels, is_matrix(of.predictions.front().value));
+    const auto predictions = classes_in(of.predictions, true);
+    const auto labels = classes_in(of.labels, is_matrix(of.predictions.front().value));
     if (labels.size() != predictions.size())
       return skip(of.predictions.front(), std::to_string(predictions.size()) + " predictions of " +
                                               std::to_string(labels.size()) + " labels");

@@ -34,7 +34,7 @@ struct Question {
 };
 
 // What is known of one copy of a tensor.
-struct Judgement {
+struct Explosion {
   bool fired = false;
   double value = 0;  // of the finding
   bool nan = false;
@@ -47,9 +47,9 @@ std::string counts_text(const ValueCounts& counts) {
          ", -inf " + std::to_string(counts.neg_inf);
 }
 
-Judgement judge_counts(const ValueCounts& counts, Question question, std::string_view read) {
+Explosion judge_counts(const ValueCounts& counts, Question question, std::string_view read) {
   const std::int64_t bad = counts.nan + (question.only_nan ? 0 : counts.pos_inf + counts.neg_inf);
-  Judgement judgement{bad > 0, static_cast<double>(bad), counts.nan > 0, {}, {}};
+  Explosion judgement{bad > 0, static_cast<double>(bad), counts.nan > 0, {}, {}};
   if (question.in_words) {
     judgement.read = read;
     judgement.found = counts_text(counts);
@@ -79,7 +79,7 @@ constexpr std::array kExtremes = {
     Reduction{ReductionOp::Min, true}, Reduction{ReductionOp::Max, true}};
 
 // Stage 2; nothing where extremes that were not saved might say otherwise.
-std::optional<Judgement> judge_extremes(const ReductionValues& saved, Question question) {
+std::optional<Explosion> judge_extremes(const ReductionValues& saved, Question question) {
   bool any = false;
   bool nan = false;
   std::optional<double> infinity;
@@ -91,7 +91,7 @@ std::optional<Judgement> judge_extremes(const ReductionValues& saved, Question q
     if (std::isinf(*value)) infinity = value;
   }
   if (!any) return std::nullopt;
-  Judgement judgement;
+  Explosion judgement;
   if (question.in_words) {
     judgement.read = names_of(saved, kExtremes);
     judgement.found = named_values(saved, kExtremes);
@@ -124,12 +124,12 @@ constexpr std::array kOtherTotals = {
 
 // Stage 3: one finite total proves that no element was NaN or infinite; one that is no NaN, that
 // none was NaN.
-std::optional<Judgement> prove_clean(const ReductionValues& saved, Question question) {
-  const auto prove = [&](std::span<const Reduction> totals) -> std::optional<Judgement> {
+std::optional<Explosion> prove_clean(const ReductionValues& saved, Question question) {
+  const auto prove = [&](std::span<const Reduction> totals) -> std::optional<Explosion> {
     for (const Reduction total : totals) {
       const auto value = saved.get(total);
       if (!value || !(question.only_nan ? !std::isnan(*value) : std::isfinite(*value))) continue;
-      Judgement judgement;
+      Explosion judgement;
       if (question.in_words) {
         judgement.read = std::string(to_string(total)) + " (saved)";
         judgement.found = std::string(to_string(total)) + " " + short_text(*value);
@@ -143,7 +143,7 @@ std::optional<Judgement> prove_clean(const ReductionValues& saved, Question ques
 }
 
 // Stage 4: there is no raw value, and no total is clean.
-std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_nan) {
+std::optional<Explosion> judge_totals(const ReductionValues& saved, bool only_nan) {
   bool any_nan = false;
   std::optional<double> infinite_mean;
   for (const Reduction sum : kSums) {
@@ -152,7 +152,7 @@ std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_na
     if (std::isnan(*value)) any_nan = true;
     if (std::isinf(*value) && sum.op == ReductionOp::Mean) infinite_mean = value;
   }
-  Judgement judgement{true, kNaN, any_nan, names_of(saved, kSums), named_values(saved, kSums)};
+  Explosion judgement{true, kNaN, any_nan, names_of(saved, kSums), named_values(saved, kSums)};
   if (any_nan) {
     judgement.found += only_nan ? ", approximate: nan or inf-inf" : ", nan or inf-inf";
     return judgement;
@@ -164,7 +164,7 @@ std::optional<Judgement> judge_totals(const ReductionValues& saved, bool only_na
   return std::nullopt;
 }
 
-Judgement judge_raw(const TensorValue& value, bool only_nan) {
+Explosion judge_raw(const TensorValue& value, bool only_nan) {
   ValueCounts counts;
   std::optional<std::size_t> first;
   for_each_span(value, [&](std::span<const double> elements, std::size_t begin) {
@@ -176,7 +176,7 @@ Judgement judge_raw(const TensorValue& value, bool only_nan) {
     }
     return true;
   });
-  Judgement judgement =
+  Explosion judgement =
       judge_counts(counts, {.only_nan = only_nan, .in_words = true}, "nan, inf (from raw)");
   if (first) judgement.found += ", the first at element " + std::to_string(*first);
   return judgement;
@@ -227,7 +227,7 @@ everything. The message tells how many elements are bad, and of a raw value the 
 
  private:
   void judge(TensorCopy& copy) override {
-    std::optional<Judgement> judgement = judge_index(copy.record(), explaining());
+    std::optional<Explosion> judgement = judge_index(copy.record(), explaining());
     if (judgement && judgement->fired && !explaining()) {
       judgement = judge_index(copy.record(), true);
     } else if (!judgement && copy.record().has_value()) {
@@ -248,11 +248,11 @@ everything. The message tells how many elements are bad, and of a raw value the 
   }
 
   // Stages 1 to 3.
-  std::optional<Judgement> judge_index(const RecordView& record, bool in_words) const {
+  std::optional<Explosion> judge_index(const RecordView& record, bool in_words) const {
     const Question question{.only_nan = only_nan_, .in_words = in_words};
     const DType dtype = record.dtype();
     if (!is_floating(dtype)) {
-      Judgement judgement;
+      Explosion judgement;
       if (in_words) {
         judgement.read = std::string(to_string(dtype)) + " (dtype)";
         judgement.found = "cannot hold NaN or infinities";
@@ -261,7 +261,7 @@ everything. The message tells how many elements are bad, and of a raw value the 
     }
     if (const auto counts = record.counts())
       return judge_counts(*counts, question, "nan, inf (counts)");
-    if (record.elements() == 0) return Judgement{.read = "elements (saved)", .found = "empty"};
+    if (record.elements() == 0) return Explosion{.read = "elements (saved)", .found = "empty"};
     const ReductionValues saved = record.reductions();
     if (auto judgement = judge_extremes(saved, question)) return judgement;
     return prove_clean(saved, question);

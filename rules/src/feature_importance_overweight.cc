@@ -18,7 +18,7 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kMean{ReductionOp::Mean, false};
+constexpr Reduction kImportance{ReductionOp::Mean, false};
 constexpr std::string_view kDefaultPattern = ".*feature_importance/weight";
 
 struct Importance {
@@ -76,7 +76,7 @@ raise the threshold: of four equal ones any three bear 75 percent.
     return {{{.tensors = {.patterns = options.patterns,
                           .parameters = {"tensor_regex"},
                           .saved_as = "feature_importance"},
-              .suffices = sources_of(kMean)}}};
+              .suffices = sources_of(kImportance)}}};
   }
 
   FeatureImportanceOverweight(Trial& base, const Options& options)
@@ -91,7 +91,7 @@ raise the threshold: of four equal ones any three bear 75 percent.
           if (!copy.has_numbers()) return;
           if (record.elements() != 1)
             return copy.skip("it holds several numbers; the importance of a feature is one");
-          if (const auto importance = copy.number(kMean))
+          if (const auto importance = copy.number(kImportance))
             by_worker[record.worker()].push_back({&record.tensor(), importance->value});
         });
     if (selected == 0)

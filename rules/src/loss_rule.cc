@@ -6,7 +6,7 @@
 namespace cupel {
 
 namespace {
-constexpr Reduction kMean{ReductionOp::Mean, false};
+constexpr Reduction kLossMean{ReductionOp::Mean, false};
 }
 
 LossRule::LossRule(Trial& base, std::string_view name, const RuleNeeds& needs)
@@ -36,7 +36,7 @@ void LossRule::add(const RecordView& record, Verdict& verdict, Verdict* judged) 
   if (open_ && (open_->tensor != &record.tensor() || open_->step != record.step())) finish(judged);
   TensorCopy copy(*this, record, verdict);
   if (!copy.has_numbers()) return;
-  const auto mean = copy.number(kMean);
+  const auto mean = copy.number(kLossMean);
   if (!mean) return;
   if (!open_)
     open_ = Loss{&record.tensor(),

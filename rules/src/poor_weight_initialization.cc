@@ -27,7 +27,8 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kMean{ReductionOp::Mean, false}, kVariance{ReductionOp::Variance, false};
+constexpr Reduction kWeightMean{ReductionOp::Mean, false},
+    kWeightVariance{ReductionOp::Variance, false};
 
 // Between the two elements that are nearest to that part of the sorted ones.
 double percentile(std::vector<double>& elements, double part) {
@@ -154,7 +155,7 @@ every step up to the tenth instead.
     return {.tensors = {{.tensors = {.patterns = options.activations,
                                      .parameters = {"activation_inputs_regex"},
                                      .saved_as = "relu_input"},
-                         .suffices = sources_of(kVariance),
+                         .suffices = sources_of(kWeightVariance),
                          .modes = modes,
                          .times = first_steps},
                         {.tensors = {.collections = {"gradients"}},
@@ -162,7 +163,7 @@ every step up to the tenth instead.
                          .modes = modes,
                          .times = first_steps},
                         {.tensors = {.collections = {"losses"}},
-                         .suffices = sources_of(kMean),
+                         .suffices = sources_of(kWeightMean),
                          .modes = modes,
                          .steps = one_more(options.patience, "patience"),
                          .times = first_steps}},
@@ -239,7 +240,7 @@ every step up to the tenth instead.
       TensorCopy copy(*this, record, verdict);
       if (!copy.has_numbers()) return;
       if (record.elements() == 1) return copy.skip("one element has no variance");
-      const auto variance = copy.number(kVariance);
+      const auto variance = copy.number(kWeightVariance);
       if (!variance) return;
       if (std::isnan(variance->value)) return copy.skip("its variance is NaN");
       variances[record.worker()].add({&record.tensor(), variance->value});
@@ -325,7 +326,7 @@ every step up to the tenth instead.
         return Words{"elements (saved)", "no scalar, and not followed", {}};
       });
     if (!copy.has_numbers()) return;
-    const auto mean = copy.number(kMean);
+    const auto mean = copy.number(kWeightMean);
     if (!mean) return;
     if (into.count == 0) into = {record.step(), 0, 0, &record.tensor(), record.worker()};
     into.sum += mean->value;

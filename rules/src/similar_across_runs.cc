@@ -24,7 +24,7 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp::Mean, true};
+constexpr Reduction kRunMean{ReductionOp::Mean, false}, kRunAbsMean{ReductionOp::Mean, true};
 constexpr std::array<std::string_view, 2> kDirections = {"different", "similar"};
 
 class SimilarAcrossRuns final : public TensorRule {
@@ -81,7 +81,7 @@ difference of two finished runs.
     TensorNeed& need = needs.tensors.emplace_back();
     need.tensors = options.tensors;
     need.suffices = {TensorSource::value(), TensorSource::any(1)};
-    need.spares = {TensorSource::of({kMean, kAbsMean})};
+    need.spares = {TensorSource::of({kRunMean, kRunAbsMean})};
     return needs;
   }
 
@@ -148,9 +148,9 @@ difference of two finished runs.
   }
 
   bool settled_by_means(TensorCopy& copy, const TensorRecord& there) {
-    const auto mean = copy.saved(kMean);
-    const auto other_mean = there.reductions.get(kMean);
-    const auto other_abs_mean = there.reductions.get(kAbsMean);
+    const auto mean = copy.saved(kRunMean);
+    const auto other_mean = there.reductions.get(kRunMean);
+    const auto other_abs_mean = there.reductions.get(kRunAbsMean);
     if (!mean || !other_mean || !other_abs_mean) return false;
     if (!means_differ(*mean, *other_mean, *other_abs_mean, options_.tolerance)) return false;
     const double between = std::abs(*mean - *other_mean);

@@ -15,22 +15,22 @@ struct Derivation {
   Origin how;
 };
 
-constexpr Reduction kMean{ReductionOp::Mean, false}, kSum{ReductionOp::Sum, false};
-constexpr Reduction kAbsMean{ReductionOp::Mean, true}, kAbsSum{ReductionOp::Sum, true};
+constexpr Reduction kMeanOf{ReductionOp::Mean, false}, kSum{ReductionOp::Sum, false};
+constexpr Reduction kAbsMeanOf{ReductionOp::Mean, true}, kAbsSum{ReductionOp::Sum, true};
 constexpr Reduction kL1{ReductionOp::L1, false}, kAbsL1{ReductionOp::L1, true};
 constexpr Reduction kL2{ReductionOp::L2, false}, kAbsL2{ReductionOp::L2, true};
-constexpr Reduction kStd{ReductionOp::Std, false}, kVariance{ReductionOp::Variance, false};
+constexpr Reduction kStd{ReductionOp::Std, false}, kVarianceOf{ReductionOp::Variance, false};
 
 constexpr std::array kDerivations = {
-    Derivation{kMean, kSum, Origin::PerElement},
-    Derivation{kAbsMean, kL1, Origin::PerElement},
-    Derivation{kAbsMean, kAbsL1, Origin::PerElement},
-    Derivation{kAbsMean, kAbsSum, Origin::PerElement},
-    Derivation{kVariance, kStd, Origin::Square},
-    Derivation{kStd, kVariance, Origin::Root},
+    Derivation{kMeanOf, kSum, Origin::PerElement},
+    Derivation{kAbsMeanOf, kL1, Origin::PerElement},
+    Derivation{kAbsMeanOf, kAbsL1, Origin::PerElement},
+    Derivation{kAbsMeanOf, kAbsSum, Origin::PerElement},
+    Derivation{kVarianceOf, kStd, Origin::Square},
+    Derivation{kStd, kVarianceOf, Origin::Root},
     Derivation{kL1, kAbsL1, Origin::Saved},
     Derivation{kL1, kAbsSum, Origin::Saved},
-    Derivation{kL1, kAbsMean, Origin::TimesElements},
+    Derivation{kL1, kAbsMeanOf, Origin::TimesElements},
     Derivation{kL2, kAbsL2, Origin::Saved},
 };
 

@@ -12,7 +12,7 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kVariance{ReductionOp::Variance, false};
+constexpr Reduction kElementVariance{ReductionOp::Variance, false};
 
 class TensorVariance final : public TensorRule {
  public:
@@ -61,7 +61,7 @@ dies out from layer to layer, of weights a large one of training that runs away.
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.tensors, .suffices = sources_of(kVariance)}}};
+    return {{{.tensors = options.tensors, .suffices = sources_of(kElementVariance)}}};
   }
 
   TensorVariance(Trial& base, const Options& options)
@@ -71,7 +71,7 @@ dies out from layer to layer, of weights a large one of training that runs away.
   void judge(TensorCopy& copy) override {
     if (!copy.has_numbers()) return;
     if (copy.record().elements() == 1) return copy.skip("one element does not vary");
-    const auto variance = copy.number(kVariance);
+    const auto variance = copy.number(kElementVariance);
     if (!variance) return;
     const bool above = most_ && variance->value > *most_;
     const bool below = least_ && variance->value < *least_;

@@ -22,7 +22,7 @@
 namespace cupel {
 namespace {
 
-constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp::Mean, true};
+constexpr Reduction kSavedMean{ReductionOp::Mean, false}, kSavedAbsMean{ReductionOp::Mean, true};
 constexpr double kMost = std::numeric_limits<double>::max();
 // A saved step of a tensor.
 struct Saved {
@@ -34,8 +34,12 @@ struct Saved {
 };
 
 Saved saved_of(const RecordView& record) {
-  return {record.mode_step(), record.step(),           record.elements(),
-          record.has_value(), record.reduction(kMean), record.reduction(kAbsMean)};
+  return {record.mode_step(),
+          record.step(),
+          record.elements(),
+          record.has_value(),
+          record.reduction(kSavedMean),
+          record.reduction(kSavedAbsMean)};
 }
 
 class UnchangedTensor final : public HistoryRule {

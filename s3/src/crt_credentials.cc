@@ -20,15 +20,15 @@ namespace {
 
 constexpr std::uint64_t kRefreshMilliseconds = 15 * 60 * 1000;
 
-std::string environment(const char* name) {
+std::string container_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 /// The container's token: of the variable, or of the file that a variable names.
 std::string container_token() {
-  const std::string path = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-  if (path.empty()) return environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  const std::string path = container_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+  if (path.empty()) return container_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   std::ifstream file(path);
   std::string token;
   std::getline(file, token);
@@ -42,8 +42,8 @@ bool may_be_told(const Origin& origin) {
 }
 
 CredentialsProvider container_provider(aws_tls_ctx* tls) {
-  const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-  const std::string full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  const std::string relative = container_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  const std::string full = container_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   const std::string token = container_token();
   const auto url = parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
   if (!url || !may_be_told(url->origin) || (url->origin.tls && tls == nullptr)) return nullptr;
@@ -58,7 +58,7 @@ CredentialsProvider container_provider(aws_tls_ctx* tls) {
 }
 
 CredentialsProvider instance_provider() {
-  const std::string disabled = environment("AWS_EC2_METADATA_DISABLED");
+  const std::string disabled = container_variable("AWS_EC2_METADATA_DISABLED");
   if (disabled == "true" || disabled == "TRUE" || disabled == "True") return nullptr;
   aws_credentials_provider_imds_options options{};
   options.bootstrap = shared_bootstrap();

@@ -14,7 +14,7 @@ namespace {
 constexpr lua_Unsigned kMostNeeds = 1000;
 constexpr lua_Unsigned kMostSources = 100;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr std::size_t kMostText = std::size_t{256} << 10U;
+constexpr std::size_t kMostNeedsText = std::size_t{256} << 10U;
 
 std::size_t text_of(const TensorNeed& need) {
   std::size_t bytes = 0;
@@ -118,7 +118,7 @@ RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule) {
   const lua_Unsigned size = lua_rawlen(lua, table);
   if (size == 0) {
     needs.tensors.push_back(read_need(lua, table, rule));
-    if (text_of(needs.tensors.back()) > kMostText)
+    if (text_of(needs.tensors.back()) > kMostNeedsText)
       throw UsageError(rule + ": needs hold more than 256 KiB of text");
     return needs;
   }
@@ -131,7 +131,7 @@ RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule) {
     needs.tensors.push_back(read_need(lua, lua_gettop(lua), rule));
     lua_pop(lua, 1);
     bytes += text_of(needs.tensors.back());
-    if (bytes > kMostText) throw UsageError(rule + ": needs hold more than 256 KiB of text");
+    if (bytes > kMostNeedsText) throw UsageError(rule + ": needs hold more than 256 KiB of text");
   }
   return needs;
 }

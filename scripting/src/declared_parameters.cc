@@ -18,13 +18,13 @@ namespace {
 
 using Kind = ParameterDefinition::Kind;
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestParameter = 64;
 constexpr std::size_t kMostParameters = 100;
 constexpr lua_Unsigned kMostEntries = 1000;
 constexpr std::size_t kLongestEntry = 4096;
 constexpr std::int64_t kReading = 20;
 // Of defaults, helps and choices of one rule.
-constexpr std::size_t kMostText = std::size_t{16} << 10U;
+constexpr std::size_t kMostParametersText = std::size_t{16} << 10U;
 constexpr double kMost = std::numeric_limits<double>::max();
 constexpr std::array<std::string_view, 2> kTaken = {"other_trial", "other_trials"};
 
@@ -252,7 +252,7 @@ bool is_identifier(std::string_view text) noexcept {
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
-  return !text.empty() && text.size() <= kLongestName && is_letter(text.front()) &&
+  return !text.empty() && text.size() <= kLongestParameter && is_letter(text.front()) &&
          std::all_of(text.begin(), text.end(),
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
@@ -272,7 +272,8 @@ std::vector<ParameterDefinition> read_parameters(lua_State* lua, int table) {
       LuaState::of(lua).charge(lua, kReading);
       parameters.push_back(read_parameter(lua, name_at(lua, -2)));
       bytes += text_size(parameters.back());
-      if (bytes > kMostText) throw UsageError("rule: params hold more than 16 KiB of text");
+      if (bytes > kMostParametersText)
+        throw UsageError("rule: params hold more than 16 KiB of text");
       lua_pop(lua, 1);
     }
   }

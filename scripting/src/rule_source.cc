@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMostModules = 100;
 // Of all modules: they are no script's memory.
-constexpr std::size_t kMostText = std::size_t{2} << 20U;
-constexpr std::size_t kLongestLine = 200;
+constexpr std::size_t kMostModulesText = std::size_t{2} << 20U;
+constexpr std::size_t kLongestSourceLine = 200;
 
 // A path's folder, "." where it has none, and the rest.
 std::pair<std::string, std::string> split(const std::string& path) {
@@ -85,7 +85,7 @@ std::string RuleSource::module(const std::string& module) const {
   std::string text = read(*folder_, name, split(path_).first + "/" + name);
   std::size_t bytes = text.size();
   for (const auto& [other, other_text] : modules_) bytes += other_text.size();
-  if (bytes > kMostText) throw UsageError("the modules are more than 2 MiB together");
+  if (bytes > kMostModulesText) throw UsageError("the modules are more than 2 MiB together");
   return modules_.emplace(name, std::move(text)).first->second;
 }
 
@@ -103,8 +103,8 @@ std::string RuleSource::line(std::string_view chunk, std::int64_t number) const 
   const std::size_t begin = line.find_first_not_of(" \t\r");
   if (begin == std::string_view::npos) return {};
   const std::size_t size = line.find_last_not_of(" \t\r") - begin + 1;
-  return std::string(line.substr(begin, std::min(size, kLongestLine))) +
-         (size > kLongestLine ? "..." : "");
+  return std::string(line.substr(begin, std::min(size, kLongestSourceLine))) +
+         (size > kLongestSourceLine ? "..." : "");
 }
 
 std::string RuleSource::fingerprint() const {

@@ -14,8 +14,8 @@
 namespace cupel::lua {
 namespace {
 
-constexpr std::size_t kLongestLine = 1000;
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestPrintedLine = 1000;
+constexpr std::size_t kLongestModule = 64;
 constexpr std::int64_t kPrinting = 1000;
 
 // What functions of ours look up in the registry, by the addresses of these.
@@ -90,18 +90,18 @@ int print(lua_State* lua) {
   LuaState::of(lua).charge(lua, kPrinting);
   std::string line;
   const int count = lua_gettop(lua);
-  for (int i = 1; i <= count && line.size() <= kLongestLine; ++i) {
+  for (int i = 1; i <= count && line.size() <= kLongestPrintedLine; ++i) {
     if (i > 1) line += '\t';
-    line += push_text(lua, i).substr(0, kLongestLine + 1);
+    line += push_text(lua, i).substr(0, kLongestPrintedLine + 1);
     lua_settop(lua, count);
   }
-  if (line.size() > kLongestLine) line = line.substr(0, kLongestLine) + "...";
+  if (line.size() > kLongestPrintedLine) line = line.substr(0, kLongestPrintedLine) + "...";
   world_of(lua).options.print(line);
   return 0;
 }
 
 bool is_module_name(std::string_view name) {
-  if (name.empty() || name.size() > kLongestName) return false;
+  if (name.empty() || name.size() > kLongestModule) return false;
   for (const char c : name)
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
       return false;
@@ -122,7 +122,7 @@ std::string source_of(lua_State* lua, std::string_view name) {
 }
 
 int require_module(lua_State* lua) {
-  const std::string name(check_text(lua, 1).substr(0, kLongestName + 1));
+  const std::string name(check_text(lua, 1).substr(0, kLongestModule + 1));
   lua_settop(lua, 1);
   lua_rawgetp(lua, LUA_REGISTRYINDEX, &modules_key);
   lua_pushvalue(lua, 1);

@@ -18,7 +18,7 @@
 namespace cupel::lua {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestGlobal = 64;
 constexpr std::int64_t kLookingForNames = 2000;
 constexpr std::size_t kMostMistakes = 5;
 
@@ -44,7 +44,7 @@ std::vector<std::string> names_of(lua_State* lua, int table) {
   lua_pushnil(lua);
   while (lua_next(lua, table) != 0) {
     lua_pop(lua, 1);
-    if (lua_type(lua, -1) == LUA_TSTRING && lua_rawlen(lua, -1) <= kLongestName)
+    if (lua_type(lua, -1) == LUA_TSTRING && lua_rawlen(lua, -1) <= kLongestGlobal)
       names.emplace_back(lua_tostring(lua, -1));
     if (names.size() == kMost) break;
   }
@@ -60,7 +60,7 @@ std::string no_global(lua_State* lua, const std::string& name, int globals) {
 
 // Of the table of globals, whose metatable no script can reach.
 int missing_global(lua_State* lua) {
-  throw UsageError(no_global(lua, std::string(push_text(lua, 2).substr(0, kLongestName)), 1));
+  throw UsageError(no_global(lua, std::string(push_text(lua, 2).substr(0, kLongestGlobal)), 1));
 }
 
 std::string new_global_text(const std::string& name) {
@@ -69,7 +69,7 @@ std::string new_global_text(const std::string& name) {
 
 int new_global(lua_State* lua) {
   if (globals_of(lua).are_closed) {
-    throw UsageError(new_global_text(std::string(push_text(lua, 2).substr(0, kLongestName))));
+    throw UsageError(new_global_text(std::string(push_text(lua, 2).substr(0, kLongestGlobal))));
   }
   lua_rawset(lua, 1);
   return 0;
@@ -87,7 +87,7 @@ int check_uses(lua_State* lua) {
     lua_pop(lua, 1);
     if (is_there) continue;
     if (++count > kMostMistakes) break;
-    const std::string name = use.name.substr(0, kLongestName);
+    const std::string name = use.name.substr(0, kLongestGlobal);
     mistakes += (mistakes.empty() ? "" : "; ") + use.chunk + ":" + std::to_string(use.line) + ": " +
                 (use.is_set ? new_global_text(name) : no_global(lua, name, 1));
   }

@@ -24,8 +24,8 @@ namespace {
 
 char type_key;
 constexpr const char* kName = "tensor";
-constexpr std::size_t kLongestName = 4096;
-constexpr std::int64_t kBytesPerInstruction = 64;
+constexpr std::size_t kLongestTensorName = 4096;
+constexpr std::int64_t kRecordBytesPerInstruction = 64;
 constexpr std::size_t kMostKnownTensors = 10'000;
 
 struct TensorObject {
@@ -85,7 +85,7 @@ int name(lua_State* lua) {
 
 // Counts the reading of a value before it is read.
 Held held_for(lua_State* lua, const TensorRecord& record) {
-  LuaState::of(lua).charge(lua, record.bytes / kBytesPerInstruction);
+  LuaState::of(lua).charge(lua, record.bytes / kRecordBytesPerInstruction);
   return {lua, static_cast<std::size_t>(record.bytes)};
 }
 
@@ -266,7 +266,7 @@ void add_tensor_type(lua_State* lua) {
 void push_tensor(lua_State* lua, TrialObject& trial) {
   LuaState::of(lua).charge(lua, kQuery);
   // No tensor has a longer one, and errors hold it several times.
-  const std::string_view name = check_name(lua, 2, "tensor").substr(0, kLongestName + 1);
+  const std::string_view name = check_name(lua, 2, "tensor").substr(0, kLongestTensorName + 1);
   trial.context.look_at(name);
   lua_getiuservalue(lua, 1, 1);
   lua_pushvalue(lua, 2);

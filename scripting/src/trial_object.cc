@@ -14,8 +14,8 @@
 namespace cupel::lua {
 namespace {
 
-char type_key;
-constexpr const char* kName = "trial";
+char trial_key;
+constexpr const char* kTrialName = "trial";
 constexpr std::int64_t kCompiling = 1000;
 constexpr std::size_t kMostPatterns = 32;
 constexpr std::size_t kPerKnownName = 64;  // bytes
@@ -45,7 +45,7 @@ bool is_found(lua_State* lua, const std::vector<TextPattern>& patterns, const st
   return false;
 }
 
-int name(lua_State* lua) {
+int trial_name(lua_State* lua) {
   push_string(lua, trial_of(lua).name());
   return 1;
 }
@@ -74,7 +74,7 @@ int has_tensor(lua_State* lua) {
   return 1;
 }
 
-int steps(lua_State* lua) {
+int trial_steps(lua_State* lua) {
   push_list(lua, trial_of(lua).steps(mode_argument(lua, 2)));
   return 1;
 }
@@ -119,7 +119,7 @@ int last_complete_step(lua_State* lua) {
   return 1;
 }
 
-int workers(lua_State* lua) {
+int trial_workers(lua_State* lua) {
   push_list(lua, trial_of(lua).workers());
   return 1;
 }
@@ -210,25 +210,25 @@ std::vector<std::string> matching_names(lua_State* lua, std::vector<std::string>
 
 void add_trial_types(lua_State* lua) {
   make_type(
-      lua, &type_key, kName,
-      {method<name>("name"), method<tensor_names>("tensor_names"), method<tensor>("tensor"),
-       method<has_tensor>("has_tensor"), method<steps>("steps"), method<modes>("modes"),
+      lua, &trial_key, kTrialName,
+      {method<trial_name>("name"), method<tensor_names>("tensor_names"), method<tensor>("tensor"),
+       method<has_tensor>("has_tensor"), method<trial_steps>("steps"), method<modes>("modes"),
        method<mode>("mode"), method<mode_step>("mode_step"), method<global_step>("global_step"),
-       method<last_complete_step>("last_complete_step"), method<workers>("workers"),
+       method<last_complete_step>("last_complete_step"), method<trial_workers>("workers"),
        method<missing_workers>("missing_workers"), method<collection>("collection"),
        method<collections>("collections"), method<trial_each>("each")});
   add_tensor_type(lua);
 }
 
 void push_trial(lua_State* lua, TrialObject& object) {
-  LuaState::push_reference(lua, &object, &type_key, 1);
+  LuaState::push_reference(lua, &object, &trial_key, 1);
   // Tensors that were asked for, by name.
   lua_newtable(lua);
   lua_setiuservalue(lua, -2, 1);
 }
 
 TrialObject& check_trial(lua_State* lua, int argument) {
-  return *static_cast<TrialObject*>(check_object(lua, argument, &type_key, kName));
+  return *static_cast<TrialObject*>(check_object(lua, argument, &trial_key, kTrialName));
 }
 
 }  // namespace cupel::lua

@@ -18,7 +18,7 @@ namespace cupel::internal {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
-constexpr mode_t kPermissions = 0777;  // less the umask
+constexpr mode_t kDirectoryPermissions = 0777;  // less the umask
 
 bool sync(const Descriptor& directory) noexcept {
   return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
@@ -123,12 +123,12 @@ KeyParts split_key(std::string_view key) {
 }
 
 bool make_directories(const std::string& path, Missing missing) {
-  if (::mkdir(path.c_str(), kPermissions) != 0) {
+  if (::mkdir(path.c_str(), kDirectoryPermissions) != 0) {
     if (errno == EEXIST) return true;
     const std::size_t slash = path.rfind('/');
     if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
     if (!make_directories(path.substr(0, slash), missing)) return false;
-    if (::mkdir(path.c_str(), kPermissions) != 0) return errno == EEXIST;
+    if (::mkdir(path.c_str(), kDirectoryPermissions) != 0) return errno == EEXIST;
   }
   if (missing != Missing::MakeDurable) return true;
   const Descriptor above = open_path(path.substr(0, path.rfind('/') + 1).c_str(), kDirectory);
@@ -143,7 +143,7 @@ Descriptor open_directory(const std::string& root, std::string_view directory, M
   return descend(std::move(top), directory, [&](const Descriptor& above, const char* name) {
     Descriptor below = open_below(above, name);
     if (below || errno != ENOENT) return below;
-    if (::mkdirat(above.get(), name, kPermissions) != 0) {
+    if (::mkdirat(above.get(), name, kDirectoryPermissions) != 0) {
       if (errno != EEXIST) return Descriptor();
     } else if (missing == Missing::MakeDurable && !sync(above)) {
       return Descriptor();

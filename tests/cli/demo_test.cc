@@ -22,10 +22,10 @@ namespace cupel {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct TemporaryDirectory {
   TemporaryDirectory() {
@@ -36,7 +36,7 @@ struct TemporaryDirectory {
   fs::path path;
 };
 
-class Demo : public testing::Test {
+class Demo : public ::testing::Test {
  protected:
   // Runs the demo into a subdirectory.
   int run(const std::string& subdirectory, std::uint64_t seed) {

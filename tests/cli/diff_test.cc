@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNaNElement = std::numeric_limits<float>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Two directories with a run each.
@@ -141,7 +141,7 @@ TEST_F(DiffCommand, names_do_not_move_the_cursor) {
 
 TEST_F(DiffCommand, json_has_every_key_when_runs_differ) {
   a_.save(0, {scalar("loss", 1)}).save(3, {raw("w", {1, 0.1F})});
-  b_.save(0, {scalar("loss", 1)}).save(3, {raw("w", {1, kNaN})});
+  b_.save(0, {scalar("loss", 1)}).save(3, {raw("w", {1, kNaNElement})});
   const Ran ran = diff({"--json"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(

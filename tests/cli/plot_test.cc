@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kMax = std::numeric_limits<double>::max();
 
@@ -82,21 +82,21 @@ TEST(Plot, no_peak_of_many_points_is_lost) {
 }
 
 TEST(Plot, marks_what_is_not_finite_on_lines_of_their_own_and_interrupts_the_line) {
-  const auto lines = small_plot({{0, 1}, {1, kNaN}, {2, -kInf}, {3, 1}});
+  const auto lines = small_plot({{0, 1}, {1, kGap}, {2, -kInf}, {3, 1}});
   EXPECT_EQ(lines[1], "   1 ┤⠄" + blanks(32) + "⠠");
   EXPECT_EQ(lines[3], " NaN │" + blanks(11) + "×");
   EXPECT_EQ(lines[4], "-inf │" + blanks(22) + "×");
 }
 
 TEST(Plot, of_nothing_finite_has_the_marks_only) {
-  EXPECT_THAT(small_plot({{3, kNaN}}), ElementsAre("NaN │×", StartsWith("    └──"), "     3"));
+  EXPECT_THAT(small_plot({{3, kGap}}), ElementsAre("NaN │×", StartsWith("    └──"), "     3"));
 }
 
 TEST(Plot, a_logarithmic_scale_has_equal_steps_for_equal_ratios) {
   // 1e-6 is in the middle of 1e-12 and 1: dot 5.5 of 11, which is rounded up to 6 from above.
-  const auto lines = small_plot({{0, 1e-12}, {1, kNaN}, {2, 1e-6}, {3, kNaN}, {4, 1}}, true);
+  const auto lines = small_plot({{0, 1e-12}, {1, kGap}, {2, 1e-6}, {3, kGap}, {4, 1}}, true);
   EXPECT_THAT(drawn(lines[1]), HasSubstr("⠠"));
-  const auto linear = small_plot({{0, 1e-12}, {1, kNaN}, {2, 1e-6}, {3, kNaN}, {4, 1}});
+  const auto linear = small_plot({{0, 1e-12}, {1, kGap}, {2, 1e-6}, {3, kGap}, {4, 1}});
   EXPECT_THAT(drawn(linear[1]), IsEmpty());
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ProgressLine : public testing::Test {
+class ProgressLine : public ::testing::Test {
  protected:
   Progress::Terminal terminal(int columns = 80) {
     return {.out = &screen_, .columns = columns, .now = [this] { return now_; }};

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNaNValue = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 template <class T>
@@ -74,7 +74,7 @@ TEST(ValueText, json_keeps_every_integer_exact) {
 }
 
 TEST(ValueText, json_writes_what_it_lacks_as_strings) {
-  EXPECT_EQ(as_json(value_of<float>({kNaN, kInf, -kInf}, {3})),
+  EXPECT_EQ(as_json(value_of<float>({kNaNValue, kInf, -kInf}, {3})),
             R"(["NaN","Infinity","-Infinity"])");
 }
 
@@ -96,7 +96,7 @@ TEST(ValueText, people_read_aligned_rows) {
             "  [4]]]\n");
   EXPECT_EQ(readable(value_of<double>({0.1}, {})), "0.1\n");
   EXPECT_EQ(readable(value_of<float>({}, {0})), "[]\n");
-  EXPECT_EQ(readable(value_of<float>({kNaN, kInf}, {2})), "[nan inf]\n");
+  EXPECT_EQ(readable(value_of<float>({kNaNValue, kInf}, {2})), "[nan inf]\n");
 }
 
 TEST(ValueText, the_middle_of_a_large_tensor_is_left_out) {
@@ -174,7 +174,7 @@ class ReadingCommands : public CliTest {
     writer.save({10, Mode::Train, 10},
                 {scalar("loss", 0.5), reduced("g", "mean", 3).with("max", 4),
                  filled("w", 2000, 0.5F).shaped({2, 1000}), texts("t", {"a\"b", "c"})});
-    writer.save({20, Mode::Eval, 0}, {scalar("loss", kNaN), only_shape("s", {2, 3})});
+    writer.save({20, Mode::Eval, 0}, {scalar("loss", kNaNValue), only_shape("s", {2, 3})});
     writer.finish();
   }
 };

@@ -22,9 +22,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-std::string bytes_of(const std::string& file) {
+std::string bytes_in(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -147,7 +147,7 @@ TEST_F(ShowCommand, reductions_without_room_are_named_and_those_asked_for_stay) 
 TEST_F(ShowCommand, a_table_counts_what_is_not_finite_where_there_is_any) {
   WorkerWriter writer(store_);
   writer.save(0, {reduced("g", "mean", 1).with(ValueCounts{})});
-  writer.save(1, {reduced("g", "mean", kNaN).with(ValueCounts{.nan = 3, .neg_inf = 1})});
+  writer.save(1, {reduced("g", "mean", kNotANumber).with(ValueCounts{.nan = 3, .neg_inf = 1})});
   writer.finish();
   EXPECT_EQ(show({"g"}).out,
             "STEP  MODE   MODE STEP  WORKER    DTYPE  SHAPE       mean  NaN  -inf\n"
@@ -273,7 +273,7 @@ TEST_F(ShowCommand, a_range_is_one_numpy_array_with_an_axis_of_steps) {
   const Ran ran = show({"w", "--last", "2", "--npy", file("w.npy")});
   EXPECT_EQ(ran.code, kExitFine);
   EXPECT_THAT(ran.err, HasSubstr("f32 (2, 3), steps 30, 40\n"));
-  const std::string bytes = bytes_of(file("w.npy"));
+  const std::string bytes = bytes_in(file("w.npy"));
   EXPECT_THAT(bytes, HasSubstr("'shape': (2, 3)"));
   ASSERT_EQ(bytes.size(), 128U + 24U);
   float numbers[6];
@@ -284,7 +284,7 @@ TEST_F(ShowCommand, a_range_is_one_numpy_array_with_an_axis_of_steps) {
 TEST_F(ShowCommand, scalars_of_a_range_are_an_array_of_one_axis) {
   save_run();
   show({"loss", "--start-step", "0", "--npy", file("loss.npy")});
-  EXPECT_THAT(bytes_of(file("loss.npy")), HasSubstr("'shape': (5,)"));
+  EXPECT_THAT(bytes_in(file("loss.npy")), HasSubstr("'shape': (5,)"));
 }
 
 TEST_F(ShowCommand, values_of_several_shapes_are_no_array) {
@@ -309,7 +309,7 @@ TEST_F(ShowCommand, a_failed_numpy_file_leaves_what_was_there) {
   std::ofstream(file("w.npy")) << "before";
   const Ran ran = show({"w", "--last", "2", "--npy", file("w.npy")});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_EQ(bytes_of(file("w.npy")), "before");
+  EXPECT_EQ(bytes_in(file("w.npy")), "before");
   for (const auto& entry : std::filesystem::directory_iterator(scratch_ / ""))
     EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("partial")));
 }
@@ -320,7 +320,7 @@ TEST_F(ShowCommand, a_numpy_file_is_written_through_a_link_and_into_a_device) {
   std::filesystem::create_symlink(file("target.npy"), file("link.npy"));
   show({"w", "--step", "10", "--npy", file("link.npy")});
   EXPECT_TRUE(std::filesystem::is_symlink(file("link.npy")));
-  EXPECT_THAT(bytes_of(file("target.npy")), HasSubstr("NUMPY"));
+  EXPECT_THAT(bytes_in(file("target.npy")), HasSubstr("NUMPY"));
   EXPECT_EQ(show({"w", "--step", "10", "--npy", "/dev/null"}).code, kExitFine);
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
 }
@@ -332,7 +332,7 @@ TEST_F(ShowCommand, a_numpy_file_goes_behind_what_an_open_file_holds) {
   const int open_file = ::open(file("open").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   show({"w", "--step", "10", "--npy", "/dev/fd/" + std::to_string(open_file)});
   ::close(open_file);
-  EXPECT_THAT(bytes_of(file("open")), AllOf(StartsWith("before"), HasSubstr("NUMPY")));
+  EXPECT_THAT(bytes_in(file("open")), AllOf(StartsWith("before"), HasSubstr("NUMPY")));
 }
 
 TEST_F(ShowCommand, a_numpy_file_keeps_the_permissions_of_the_one_it_replaces) {
@@ -354,7 +354,7 @@ TEST_F(ShowCommand, values_without_a_saved_shape_lie_in_one_row_of_the_array) {
   writer.save(0, {raw("w", {1, 2}).shapeless()}).save(1, {raw("w", {3, 4}).shapeless()});
   writer.finish();
   show({"w", "--last", "2", "--npy", file("w.npy")});
-  EXPECT_THAT(bytes_of(file("w.npy")), HasSubstr("'shape': (2, 2)"));
+  EXPECT_THAT(bytes_in(file("w.npy")), HasSubstr("'shape': (2, 2)"));
 }
 
 TEST_F(ShowCommand, an_empty_tensor_is_shown_with_its_shape) {
@@ -365,7 +365,7 @@ TEST_F(ShowCommand, an_empty_tensor_is_shown_with_its_shape) {
   EXPECT_EQ(show({"v", "--step", "0", "--json"}).json()["value"], Json::parse("[[],[]]"));
   expect_usage_error({"w", "--step", "0", "--json"}, "shape (1000000000000, 0) has too many lists");
   EXPECT_EQ(show({"w", "--step", "0", "--npy", file("w.npy")}).code, kExitFine);
-  EXPECT_THAT(bytes_of(file("w.npy")), HasSubstr("'shape': (1000000000000, 0)"));
+  EXPECT_THAT(bytes_in(file("w.npy")), HasSubstr("'shape': (1000000000000, 0)"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaNLoss = std::numeric_limits<double>::quiet_NaN();
 
 /// Calls back whenever the text in it has grown by a line.
 class LineBuffer : public std::stringbuf {
@@ -51,7 +51,7 @@ Ran run_reading(
 class WatchCommand : public CliTest {
  protected:
   void save(std::int64_t step, bool bad = false) {
-    writer_.save(step, {scalar("loss", bad ? kNaN : 1)});
+    writer_.save(step, {scalar("loss", bad ? kNaNLoss : 1)});
   }
   std::vector<std::string> watch(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {"watch", path(), "--rule", "ExplodingTensor"};
@@ -243,7 +243,7 @@ using WatchWorkers = CliTest;
 TEST_F(WatchWorkers, waits_for_slow_ones_within_the_window_only) {
   WorkerWriter fast(store_, {.worker = "a", .num_workers = 2});
   WorkerWriter slow(store_, {.worker = "b", .num_workers = 2});
-  for (std::int64_t step = 0; step < 9; ++step) fast.save(step, {scalar("loss", kNaN)});
+  for (std::int64_t step = 0; step < 9; ++step) fast.save(step, {scalar("loss", kNaNLoss)});
   const std::vector<std::string> watch = {"watch",           path(),      "--rule",
                                           "ExplodingTensor", "--no-wait", "--json"};
   EXPECT_EQ(run(watch).json_lines().size(), 1) << "the closing line";
@@ -331,7 +331,7 @@ TEST_F(CliTest, watch_waits_for_a_run_that_is_not_there_yet) {
       [&](const std::string& err) {
         if (!err.ends_with("waiting for a run in " + path() + "\n")) return;
         WorkerWriter writer(store_);
-        writer.save(0, {scalar("loss", kNaN)}).finish();
+        writer.save(0, {scalar("loss", kNaNLoss)}).finish();
       });
   EXPECT_EQ(ran.code, kExitFound);
   EXPECT_THAT(ran.out, StartsWith("step 0 TRAIN  ExplodingTensor  loss"));

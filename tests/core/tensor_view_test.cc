@@ -11,7 +11,7 @@
 namespace cupel {
 namespace {
 
-constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kHugeExtent = std::numeric_limits<std::int64_t>::max();
 
 std::vector<int> counting(int n) {
   std::vector<int> values(static_cast<std::size_t>(n));
@@ -117,7 +117,7 @@ TEST(TensorView, contiguity_ignores_axes_of_extent_one) {
   EXPECT_TRUE(strided(values.data(), {0, 3}, {1, 7}).is_contiguous());
   EXPECT_FALSE(strided(values.data(), {3, 2}, {1, 3}).is_contiguous());
   EXPECT_FALSE(strided(values.data(), {3}, {2}).is_contiguous());
-  EXPECT_FALSE(strided(values.data(), {2, 3}, {kHuge, kHuge}).is_contiguous());
+  EXPECT_FALSE(strided(values.data(), {2, 3}, {kHugeExtent, kHugeExtent}).is_contiguous());
 }
 
 struct Refusal {
@@ -133,13 +133,13 @@ TEST(TensorView, what_cannot_be_saved_says_why) {
       {"the dtype is unknown", {&value, static_cast<DType>(14), {1}}},
       {"the shape has more than 32 extents", {&value, long_list}},
       {"an extent is negative", {&value, {0, -1}}},
-      {"the size overflows", {&value, {kHuge, kHuge}}},
-      {"the size overflows", {&value, {kHuge / 2}}},
+      {"the size overflows", {&value, {kHugeExtent, kHugeExtent}}},
+      {"the size overflows", {&value, {kHugeExtent / 2}}},
       {"the strides do not have the rank of the shape", {&value, DType::F32, {1, 1}, {1}}},
       {"the strides do not have the rank of the shape", {&value, DType::F32, {1}, long_list}},
       {"the shape is not empty and there are no data", {nullptr, DType::F32, {1}}},
       {"the shape is not empty and there are no data", {nullptr, DType::F32, {}}},
-      {"the strides overflow", {&value, DType::F32, {3}, {kHuge / 2}}},
+      {"the strides overflow", {&value, DType::F32, {3}, {kHugeExtent / 2}}},
       {"the strides overflow", {&value, DType::F32, {2}, {std::numeric_limits<int64_t>::min()}}},
       {"strings cannot have strides", {&text, DType::Utf8, {2}, {2}}},
   };
@@ -153,7 +153,7 @@ TEST(TensorView, what_can_be_saved_has_no_defect) {
   EXPECT_EQ(TensorView(&value, {1, 1}).defect(), nullptr);
   EXPECT_EQ(TensorView(&text, {1}).defect(), nullptr);
   EXPECT_EQ(TensorView(&value, DType::F32, {100, 100}, {0, 0}).defect(), nullptr);
-  EXPECT_EQ(TensorView(nullptr, DType::F32, {0, kHuge}).defect(), nullptr);
+  EXPECT_EQ(TensorView(nullptr, DType::F32, {0, kHugeExtent}).defect(), nullptr);
 }
 
 }  // namespace

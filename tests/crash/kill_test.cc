@@ -147,7 +147,7 @@ std::string examine(const fs::path& directory, std::int64_t acknowledged, std::i
   return "";
 }
 
-class Killing : public testing::Test {
+class Killing : public ::testing::Test {
  protected:
   Killing()
       : directory_(fs::temp_directory_path() / ("cupel-kill-" + std::to_string(::getpid()))) {}

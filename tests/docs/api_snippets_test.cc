@@ -21,11 +21,11 @@
 
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-class ApiSnippets : public testing::Test {
+class ApiSnippets : public ::testing::Test {
  protected:
   // A finished run with a weight, its gradient and the loss at steps 0 to 9.
   static void save_run() {

@@ -151,7 +151,7 @@ void write(const fs::path& file, std::string_view text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-class LuaDocument : public testing::Test {
+class LuaDocument : public ::testing::Test {
  protected:
   LuaDocument() {
     const std::string save = std::string(CUPEL_BIN_DIR) + "/examples/save >/dev/null";

@@ -67,7 +67,7 @@ Names keys_of(std::string_view heading) {
 }
 
 // A run with one tensor, and a state in which a file of rules was run.
-class LuaReference : public testing::Test {
+class LuaReference : public ::testing::Test {
  protected:
   LuaReference() {
     cupel::testing::WorkerWriter(*store_).save(0, {cupel::testing::raw("w", {1, 2})});

@@ -21,12 +21,12 @@
 
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-class SavingSnippets : public testing::Test {
+class SavingSnippets : public ::testing::Test {
  protected:
   static std::vector<std::int64_t> saved_steps() {
     return cupel::create_trial("runs/mnist")->steps();

@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
-using testing::UnorderedElementsAreArray;
+using ::testing::UnorderedElementsAreArray;
 
 // What a program says on both streams, by lines.
 Lines output_of(const std::string& command) {
@@ -153,7 +153,7 @@ void write_everything(const std::string& run, const std::string& worker) {
   hook.close();
 }
 
-class ForeignReaders : public testing::TestWithParam<const char*> {
+class ForeignReaders : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (*CUPEL_NODE == '\0' || *CUPEL_ARROW_READERS == '\0')
@@ -171,7 +171,7 @@ TEST_P(ForeignReaders, see_every_name_step_reduction_and_value) {
               UnorderedElementsAreArray(ours));
 }
 
-INSTANTIATE_TEST_SUITE_P(, ForeignReaders, testing::Values("arrow", "polars"),
+INSTANTIATE_TEST_SUITE_P(, ForeignReaders, ::testing::Values("arrow", "polars"),
                          [](const auto& row) { return std::string(row.param); });
 
 using OtherReadersDocument = ForeignReaders;

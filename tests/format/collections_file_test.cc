@@ -8,8 +8,8 @@
 namespace cupel {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 CollectionsFile sample() {
   CollectionsFile file{4, "cafe", "worker_2", 3, {}};

@@ -8,7 +8,7 @@
 namespace cupel {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(IndexFile, an_open_file_reads_back_as_written) {
   const ReadResult result = read_index(SegmentSample().open_file());
@@ -199,7 +199,7 @@ TEST(IndexFile, sealing_merges_steps_into_batches_of_at_most_16384_rows) {
   IndexReader reader(SegmentSample::kKey);
   reader.read(buffer_of(writer.seal()),
               [&](const IndexBatch& batch) { batches.push_back(batch.rows); });
-  EXPECT_THAT(batches, testing::ElementsAre(16000, 4000));
+  EXPECT_THAT(batches, ::testing::ElementsAre(16000, 4000));
 }
 
 }  // namespace

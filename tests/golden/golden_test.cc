@@ -35,7 +35,7 @@ std::vector<std::string> golden_runs() {
   return runs;
 }
 
-class GoldenRun : public testing::TestWithParam<std::string> {};
+class GoldenRun : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenRun, reads_as_it_did_when_it_was_recorded) {
   const fs::path run = fs::path(CUPEL_GOLDEN) / GetParam();
@@ -50,7 +50,7 @@ TEST_P(GoldenRun, is_undamaged) {
   EXPECT_GT(report.values, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, GoldenRun, testing::ValuesIn(golden_runs()),
+INSTANTIATE_TEST_SUITE_P(Recorded, GoldenRun, ::testing::ValuesIn(golden_runs()),
                          [](const auto& run) {
                            std::string name = run.param;
                            for (char& c : name)

@@ -30,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-using testing::ElementsAreArray;
-using testing::IsEmpty;
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
 using Clock = std::chrono::steady_clock;
 using Lines = std::vector<std::string>;
 using std::chrono::microseconds;
@@ -71,7 +71,7 @@ constexpr std::array<const char*, kStages> kStageNames = {
 
 constexpr std::size_t kRules = 5;
 
-class KilledWatch : public testing::Test {
+class KilledWatch : public ::testing::Test {
  protected:
   KilledWatch() {
     fs::create_directories(directory_);

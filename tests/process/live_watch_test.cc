@@ -14,9 +14,9 @@ namespace cupel {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class LiveWatch : public testing::Test {
+class LiveWatch : public ::testing::Test {
  protected:
   ~LiveWatch() override { fs::remove_all(directory_); }
   std::vector<std::string> watch(std::vector<std::string> more) const {

@@ -15,8 +15,8 @@ namespace cupel {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 /// Counts the steps that it fired at, in its state.
 constexpr const char* kSmall = R"(return cupel.rule {
@@ -35,7 +35,7 @@ constexpr const char* kSmall = R"(return cupel.rule {
   end,
 })";
 
-class LuaWatch : public testing::Test {
+class LuaWatch : public ::testing::Test {
  protected:
   LuaWatch() {
     fs::create_directories(directory_);

@@ -32,7 +32,7 @@ std::vector<Gap> gaps(std::string_view rule, const RuleParameters& parameters,
 }
 
 /// "pattern: no saved collection has …"
-std::vector<std::string> texts(const std::vector<Gap>& all) {
+std::vector<std::string> gap_texts(const std::vector<Gap>& all) {
   std::vector<std::string> lines;
   for (const Gap& gap : all) lines.push_back(std::string(to_string(gap.kind)) + ": " + gap.found);
   return lines;
@@ -74,7 +74,7 @@ TEST(CheckNeeds, of_listed_names_looks_at_the_names) {
 TEST(CheckNeeds, a_collection_of_the_users_without_anything_in_it_feeds_nobody) {
   const auto found =
       gaps("AllZero", {{"collection_names", "c"}}, plan(R"({"CollectionName": "c"})"));
-  EXPECT_THAT(texts(found),
+  EXPECT_THAT(gap_texts(found),
               ElementsAre("collection: the collection c has neither patterns nor names"));
 }
 
@@ -88,8 +88,9 @@ TEST(CheckNeeds, each_collection_and_pattern_that_a_parameter_names_is_to_be_fed
   const auto found =
       gaps("AllZero", {{"collection_names", "weights,biases"}, {"tensor_regex", "a,b"}},
            plan(R"({"CollectionName": "weights"}, )" + collection("^a")));
-  ASSERT_THAT(texts(found), ElementsAre("collection: the collection biases is not saved",
-                                        "pattern: no saved collection has names matching \"b\""));
+  ASSERT_THAT(gap_texts(found),
+              ElementsAre("collection: the collection biases is not saved",
+                          "pattern: no saved collection has names matching \"b\""));
   EXPECT_EQ(found[0].parameter, "collection_names");
   EXPECT_EQ(found[1].parameter, "tensor_regex");
 }
@@ -103,7 +104,8 @@ TEST(CheckNeeds, gradients_are_not_saved_in_evaluation) {
       gaps("VanishingGradient", {}, plan(R"({"CollectionName": "gradients", "CollectionParameters":
                                    {"train.end_step": 0, "predict.end_step": 0,
                                     "global.end_step": 0}})"));
-  EXPECT_THAT(texts(found), ElementsAre("mode: the collection gradients is not saved at any step"));
+  EXPECT_THAT(gap_texts(found),
+              ElementsAre("mode: the collection gradients is not saved at any step"));
 }
 
 TEST(CheckNeeds, names_tell_training_from_validation_in_the_profile_xgboost) {
@@ -114,8 +116,8 @@ TEST(CheckNeeds, names_tell_training_from_validation_in_the_profile_xgboost) {
 }
 
 TEST(CheckNeeds, what_the_hook_saves_by_default_counts) {
-  EXPECT_THAT(texts(gaps("VanishingGradient", {},
-                         plan(R"({"CollectionName": "gradients"})", R"("reductions": "max")"))),
+  EXPECT_THAT(gap_texts(gaps("VanishingGradient", {},
+                             plan(R"({"CollectionName": "gradients"})", R"("reductions": "max")"))),
               ElementsAre("source: of the collection gradients only max is saved"));
   EXPECT_THAT(gaps("VanishingGradient", {}, plan("", R"("save_all": true)")), IsEmpty());
 }
@@ -128,9 +130,9 @@ TEST(CheckNeeds, listed_steps_count_like_those_of_the_interval) {
   };
   const RuleParameters ten = {{"num_steps", "10"}};
   EXPECT_THAT(gaps("WeightUpdateRatio", ten, with_steps("100,200,210")), IsEmpty());
-  EXPECT_THAT(texts(gaps("WeightUpdateRatio", ten, with_steps("100,200,211"))),
+  EXPECT_THAT(gap_texts(gaps("WeightUpdateRatio", ten, with_steps("100,200,211"))),
               ElementsAre("interval: the collection weights is saved every 11 steps of TRAIN"));
-  EXPECT_THAT(texts(gaps("WeightUpdateRatio", ten, with_steps("100"))),
+  EXPECT_THAT(gap_texts(gaps("WeightUpdateRatio", ten, with_steps("100"))),
               ElementsAre("steps: the collection weights is saved at 1 step of TRAIN"));
 }
 
@@ -171,7 +173,7 @@ TEST(CheckNeeds, asks_all_workers_to_save_where_there_are_several) {
   base.num_workers = 3;
   const std::string gradients = R"({"CollectionName": "gradients"})";
   const auto found = gaps("VanishingGradient", {}, plan(gradients, "", base));
-  EXPECT_THAT(texts(found), ElementsAre("worker: one of 3 workers saves"));
+  EXPECT_THAT(gap_texts(found), ElementsAre("worker: one of 3 workers saves"));
   EXPECT_THAT(gaps("VanishingGradient", {}, plan(gradients, R"("include_workers": "all")", base)),
               IsEmpty());
 }

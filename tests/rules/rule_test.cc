@@ -33,9 +33,9 @@ struct Generic : TooLarge {
   using TooLarge::TooLarge;
 };
 
-struct LossRun : MemoryRun {
+struct OneLossRun : MemoryRun {
   WorkerWriter writer = worker();
-  explicit LossRun(std::initializer_list<std::int64_t> steps) { writer.save_steps(steps); }
+  explicit OneLossRun(std::initializer_list<std::int64_t> steps) { writer.save_steps(steps); }
 };
 
 /// Which steps a rule is invoked at by invoke_rule(), which may throw.
@@ -50,7 +50,7 @@ Steps invoked_steps(Trial& trial, const InvokeOptions& options) {
 }
 
 TEST(Rule, is_named_after_its_class) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   EXPECT_EQ(TooLarge(trial).rule_name(), "TooLarge");
   struct Local : TooLarge {
@@ -72,7 +72,7 @@ TEST(Rule, the_rule_of_the_manual_finds_a_large_gradient) {
 }
 
 TEST(Rule, sees_nothing_behind_the_step_it_judges) {
-  LossRun run({0, 1, 2});
+  OneLossRun run({0, 1, 2});
   Trial trial = run.open();
   Steps seen;
   std::int64_t last_complete = -2;
@@ -88,7 +88,7 @@ TEST(Rule, sees_nothing_behind_the_step_it_judges) {
 }
 
 TEST(Rule, its_view_is_free_again_after_an_exception) {
-  LossRun run({0, 1, 2});
+  OneLossRun run({0, 1, 2});
   Trial trial = run.open();
   WrittenRule rule(trial, [](Trial&, std::int64_t) -> Verdict { throw std::runtime_error("no"); });
   EXPECT_THROW(rule.evaluate(0, trial.snapshot()), std::runtime_error);
@@ -96,8 +96,8 @@ TEST(Rule, its_view_is_free_again_after_an_exception) {
 }
 
 TEST(Rule, other_trials_are_pinned_while_it_judges) {
-  LossRun run({0});
-  LossRun other({0});
+  OneLossRun run({0});
+  OneLossRun other({0});
   Trial trial = run.open();
   Trial other_trial = other.open();
   struct Comparing : Rule {
@@ -142,7 +142,7 @@ TEST(Rule, findings_come_back_sorted_and_filled_in) {
 }
 
 TEST(Rule, invoke_throws_when_the_condition_is_met) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   WrittenRule rule(
       trial, [](Trial&, std::int64_t) { return fired(); }, "Fires");
@@ -157,7 +157,7 @@ TEST(Rule, invoke_throws_when_the_condition_is_met) {
 }
 
 TEST(Rule, invoke_returns_a_verdict_that_did_not_fire) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   WrittenRule rule(trial, [](Trial&, std::int64_t) {
     Verdict verdict;
@@ -168,7 +168,7 @@ TEST(Rule, invoke_returns_a_verdict_that_did_not_fire) {
 }
 
 TEST(Rule, invoke_tells_of_steps_that_will_not_come) {
-  LossRun run({0, 10});
+  OneLossRun run({0, 10});
   run.writer.finish();
   Trial trial = run.open();
   WrittenRule rule(trial, [](Trial&, std::int64_t) { return Verdict(); });
@@ -177,27 +177,27 @@ TEST(Rule, invoke_tells_of_steps_that_will_not_come) {
 }
 
 TEST(InvokeRule, ends_before_the_end_step) {
-  LossRun run({0, 5, 8, 9, 10, 11});
+  OneLossRun run({0, 5, 8, 9, 10, 11});
   Trial trial = run.open();
   EXPECT_THAT(invoked_steps(trial, {.end_step = 10}), ElementsAre(0, 5, 8, 9));
 }
 
 TEST(InvokeRule, begins_at_the_start_step) {
-  LossRun run({0, 5, 8, 9});
+  OneLossRun run({0, 5, 8, 9});
   Trial trial = run.open();
   EXPECT_THAT(invoked_steps(trial, {.start_step = 6, .end_step = 9}), ElementsAre(8));
   EXPECT_THAT(invoked_steps(trial, {.start_step = 9, .end_step = 9}), IsEmpty());
 }
 
 TEST(InvokeRule, lets_the_end_of_the_data_out) {
-  LossRun run({0, 1});
+  OneLossRun run({0, 1});
   run.writer.finish();
   Trial trial = run.open();
   EXPECT_THROW(invoked_steps(trial, {}), NoMoreData);
 }
 
 TEST(InvokeRule, goes_on_after_a_firing_unless_told_otherwise) {
-  LossRun run({0, 1, 2});
+  OneLossRun run({0, 1, 2});
   Trial trial = run.open();
   Steps steps;
   WrittenRule rule(trial, [&](Trial&, std::int64_t step) {
@@ -212,7 +212,7 @@ TEST(InvokeRule, goes_on_after_a_firing_unless_told_otherwise) {
 }
 
 TEST(InvokeRule, ends_when_the_rule_says_that_it_has_ended) {
-  LossRun run({0, 1, 2});
+  OneLossRun run({0, 1, 2});
   Trial trial = run.open();
   Steps steps;
   WrittenRule rule(trial, [&](Trial&, std::int64_t step) -> Verdict {
@@ -224,7 +224,7 @@ TEST(InvokeRule, ends_when_the_rule_says_that_it_has_ended) {
 }
 
 TEST(InvokeRule, passes_over_steps_at_which_tensors_are_missing) {
-  LossRun run({0, 1, 2});
+  OneLossRun run({0, 1, 2});
   Trial trial = run.open();
   Steps steps;
   WrittenRule rule(trial, [&](Trial& view, std::int64_t step) {
@@ -239,7 +239,7 @@ TEST(InvokeRule, passes_over_steps_at_which_tensors_are_missing) {
 }
 
 TEST(InvokeRule, lets_other_errors_out) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   WrittenRule rule(trial, [](Trial&, std::int64_t) -> Verdict { throw InvalidWorker("w"); });
   EXPECT_THROW(invoke_rule(rule, {.end_step = 1}), InvalidWorker);
@@ -265,7 +265,7 @@ RuleParameters required_parameters(const BuiltinRule& rule, const std::string& o
 }
 
 TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   const ScratchDirectory scratch;
   LocalStore other_store((scratch / "other").string());
@@ -280,7 +280,7 @@ TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
 }
 
 TEST(BuiltinRules, that_lack_something_to_look_at_say_so_by_a_name_of_its_own) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   for (const char* rule : {"AllZero", "TensorVariance", "UnchangedTensor"}) {
     const RuleParameters parameters = rule == std::string("TensorVariance")
@@ -295,7 +295,7 @@ TEST(BuiltinRules, that_lack_something_to_look_at_say_so_by_a_name_of_its_own) {
 }
 
 TEST(BuiltinRules, an_unknown_name_is_answered_with_the_nearest) {
-  LossRun run({0});
+  OneLossRun run({0});
   Trial trial = run.open();
   const auto message = [&](std::string_view name) -> std::string {
     try {

@@ -32,8 +32,8 @@ using ::testing::Pair;
 using ::testing::ThrowsMessage;
 using Json = nlohmann::json;
 
-struct Killed : std::runtime_error {
-  Killed() : runtime_error("killed") {}
+struct KilledBesideFiles : std::runtime_error {
+  KilledBesideFiles() : runtime_error("killed") {}
 };
 
 // Fires at every third step, and remembers how many it has judged.
@@ -110,7 +110,7 @@ class RunnerFiles : public ::testing::Test {
     runner.add(std::make_unique<Counting>(trial));
     runner.add(never(trial));
     return runner.run([&](const VerdictLine&) {
-      if (die_at-- == 0) throw Killed();
+      if (die_at-- == 0) throw KilledBesideFiles();
     });
   }
 
@@ -138,7 +138,7 @@ TEST_F(RunnerFiles, a_runner_killed_at_any_line_is_gone_on_from_without_a_differ
   for (int at = 0; at < static_cast<int>(undisturbed.size()); at += 5) {
     for (const char* suffix : {"", ".state", ".status.json"})
       std::filesystem::remove(out() + suffix);
-    EXPECT_THROW(judge(run, at), Killed);
+    EXPECT_THROW(judge(run, at), KilledBesideFiles);
     const RunSummary summary = judge(run);
     EXPECT_EQ(lines(), undisturbed) << "killed at line " << at;
     EXPECT_EQ(summary.rules[1].steps_evaluated, 100);
@@ -156,7 +156,7 @@ TEST_F(RunnerFiles, many_kills_in_a_growing_run_make_no_difference) {
   for (std::int64_t step = 0; step < 60; ++step) {
     run.writer.save_steps({step});
     if (step % 7 == 3) {
-      EXPECT_THROW(judge(run, static_cast<int>(step) % 4, {.jobs = 2}), Killed);
+      EXPECT_THROW(judge(run, static_cast<int>(step) % 4, {.jobs = 2}), KilledBesideFiles);
     }
     if (step % 7 == 5) judge(run, -1, {.wait = false});
   }

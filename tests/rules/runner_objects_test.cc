@@ -29,8 +29,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using Json = nlohmann::json;
 
-struct Killed : std::runtime_error {
-  Killed() : runtime_error("killed") {}
+struct KilledBesideObjects : std::runtime_error {
+  KilledBesideObjects() : runtime_error("killed") {}
 };
 
 constexpr const char* kLines = "results/lines.jsonl";
@@ -83,7 +83,7 @@ class RunnerObjects : public ::testing::Test {
     runner.add(at(trial, 30));
     runner.add(never(trial));
     return runner.run([&](const VerdictLine&) {
-      if (die_at-- == 0) throw Killed();
+      if (die_at-- == 0) throw KilledBesideObjects();
     });
   }
 
@@ -114,7 +114,7 @@ TEST_F(RunnerObjects, a_runner_killed_at_any_line_is_gone_on_from_without_a_diff
   for (const milliseconds interval : {milliseconds(0), milliseconds(hours(1))}) {
     for (int at = 0; at < static_cast<int>(undisturbed.size()); at += 3) {
       remove_all();
-      EXPECT_THROW(judge(run, interval, at), Killed);
+      EXPECT_THROW(judge(run, interval, at), KilledBesideObjects);
       expect_agreement();
       const RunSummary summary = judge(run, interval);
       EXPECT_EQ(lines(), undisturbed) << "killed at line " << at;

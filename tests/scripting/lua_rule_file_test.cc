@@ -16,10 +16,10 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kInvoke = "invoke_at_step = function() end";
+constexpr const char* kInvokeNothing = "invoke_at_step = function() end";
 
-std::string rule_with(const std::string& entries) {
-  return "return cupel.rule {\n" + entries + (entries.empty() ? "" : ", ") + kInvoke + " }";
+std::string rule_file_with(const std::string& entries) {
+  return "return cupel.rule {\n" + entries + (entries.empty() ? "" : ", ") + kInvokeNothing + " }";
 }
 
 // ---- several rules, and which is meant ----
@@ -73,18 +73,19 @@ TEST(LuaRuleFile, what_is_no_rule_is_refused) {
               HasSubstr("the file returns a table that cupel.rule did not make"));
   EXPECT_THAT(mistake_in("return { name = 'R', invoke_at_step = print }"),
               HasSubstr("the file returns a table that cupel.rule did not make"));
-  EXPECT_THAT(mistake_in("return { cupel.rule { name = 'R', " + std::string(kInvoke) + " }, 5 }"),
-              HasSubstr("a list of which entry 2 was not made by cupel.rule"));
+  EXPECT_THAT(
+      mistake_in("return { cupel.rule { name = 'R', " + std::string(kInvokeNothing) + " }, 5 }"),
+      HasSubstr("a list of which entry 2 was not made by cupel.rule"));
 }
 
 TEST(LuaRuleFile, two_rules_of_one_name_are_refused) {
-  EXPECT_THAT(mistake_in("local r = cupel.rule { name = 'R', " + std::string(kInvoke) +
+  EXPECT_THAT(mistake_in("local r = cupel.rule { name = 'R', " + std::string(kInvokeNothing) +
                          " } return { r, r }"),
               HasSubstr("the file returns two rules of the name R"));
 }
 
 TEST(LuaRuleFile, what_was_changed_behind_cupel_rule_is_checked_again) {
-  EXPECT_THAT(mistake_in("local r = cupel.rule { name = 'R', " + std::string(kInvoke) +
+  EXPECT_THAT(mistake_in("local r = cupel.rule { name = 'R', " + std::string(kInvokeNothing) +
                          " } r.name = 5 return r"),
               HasSubstr("rule: name is a number, not a text"));
 }
@@ -120,9 +121,10 @@ TEST(LuaRuleFile, a_limit_holds_while_the_file_is_read) {
 TEST(LuaRuleFile, requires_modules_beside_it) {
   const RuleFiles files;
   files.write("names.lua", "return { rule = 'FromModule' }");
-  EXPECT_EQ(
-      files.file("local names = require 'names'\n" + rule_with("name = names.rule")).rule().name,
-      "FromModule");
+  EXPECT_EQ(files.file("local names = require 'names'\n" + rule_file_with("name = names.rule"))
+                .rule()
+                .name,
+            "FromModule");
 }
 
 TEST(LuaRuleFile, a_module_is_run_once_and_may_require_others) {
@@ -131,7 +133,7 @@ TEST(LuaRuleFile, a_module_is_run_once_and_may_require_others) {
   files.write("one.lua", "local c = require 'counter' c.count = c.count + 1 return c");
   EXPECT_EQ(files
                 .file("require 'one' require 'one' local c = require 'counter'\n" +
-                      rule_with("name = 'Ran' .. c.count"))
+                      rule_file_with("name = 'Ran' .. c.count"))
                 .rule()
                 .name,
             "Ran1");
@@ -185,7 +187,7 @@ TEST(LuaRuleFile, a_link_to_it_finds_the_modules_beside_the_file_itself) {
   const RuleFiles files;
   fs::create_directory(files.path("real"));
   files.write("real/names.lua", "return 'Linked'");
-  files.write("real/rule.lua", "local name = require 'names'\n" + rule_with("name = name"));
+  files.write("real/rule.lua", "local name = require 'names'\n" + rule_file_with("name = name"));
   fs::create_symlink("real/rule.lua", files.path("link.lua"));
   EXPECT_EQ(LuaRuleFile(files.path("link.lua")).rule().name, "Linked");
 }
@@ -195,7 +197,7 @@ TEST(LuaRuleFile, a_link_to_it_finds_the_modules_beside_the_file_itself) {
 TEST(LuaRuleFile, a_mark_of_utf8_a_shells_line_and_line_ends_of_windows_are_fine) {
   const RuleFiles files;
   for (const std::string begin : {"\xEF\xBB\xBF", "#!/usr/bin/env lua\n", "\xEF\xBB\xBF#!x\r\n"})
-    EXPECT_EQ(files.file(begin + "local x = 1\r\n" + rule_with("name = 'R'")).rule().name, "R")
+    EXPECT_EQ(files.file(begin + "local x = 1\r\n" + rule_file_with("name = 'R'")).rule().name, "R")
         << begin;
 }
 
@@ -237,7 +239,7 @@ TEST(LuaRuleFile, a_huge_file_is_refused_unread) {
 
 TEST(LuaRuleFile, a_relative_path_is_from_the_working_directory) {
   const RuleFiles files;
-  const std::string path = files.write("rule.lua", rule_with("name = 'R'"));
+  const std::string path = files.write("rule.lua", rule_file_with("name = 'R'"));
   const fs::path before = fs::current_path();
   fs::current_path(fs::path(path).parent_path());
   const std::string name = LuaRuleFile("rule.lua").rule().name;
@@ -250,7 +252,8 @@ TEST(LuaRuleFile, a_relative_path_is_from_the_working_directory) {
 TEST(LuaRuleFile, a_file_that_changes_is_run_as_it_was) {
   const RuleFiles files;
   files.write("names.lua", "return 'Before'");
-  const LuaRuleFile file = files.file("local name = require 'names'\n" + rule_with("name = name"));
+  const LuaRuleFile file =
+      files.file("local name = require 'names'\n" + rule_file_with("name = name"));
   files.write("names.lua", "return 'After'");
   files.write("rule.lua", "return 5");
   const MemoryRun run;
@@ -262,7 +265,7 @@ TEST(LuaRuleFile, a_file_that_changes_is_run_as_it_was) {
 TEST(LuaRuleFile, its_fingerprint_is_of_its_text_and_of_its_modules) {
   const RuleFiles files;
   files.write("names.lua", "return 'R'");
-  const std::string text = "local name = require 'names'\n" + rule_with("name = name");
+  const std::string text = "local name = require 'names'\n" + rule_file_with("name = name");
   const std::string first = files.file(text).fingerprint();
   EXPECT_EQ(files.file(text).fingerprint(), first);
   EXPECT_NE(files.file(text + " ").fingerprint(), first);

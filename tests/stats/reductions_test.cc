@@ -255,10 +255,10 @@ TEST(Median, mean_of_two_huge_elements_does_not_overflow) {
 }
 
 template <class T>
-class MedianOfType : public testing::Test {};
+class MedianOfType : public ::testing::Test {};
 using OtherTypes =
-    testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                   std::uint16_t, std::uint32_t, std::uint64_t, double>;
+    ::testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                     std::uint16_t, std::uint32_t, std::uint64_t, double>;
 TYPED_TEST_SUITE(MedianOfType, OtherTypes);
 
 TYPED_TEST(MedianOfType, is_exact) {

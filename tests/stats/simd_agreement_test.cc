@@ -206,7 +206,7 @@ double product_of(const std::vector<double>& values) {
   return static_cast<double>(std::ldexp(mantissa, std::clamp(exponent, -9999, 9999)));
 }
 
-class SimdAgreement : public testing::TestWithParam<DType> {
+class SimdAgreement : public ::testing::TestWithParam<DType> {
  protected:
   /// Calls `f(pattern, bytes)` for tensors of all patterns and lengths.
   template <class F>
@@ -214,7 +214,7 @@ class SimdAgreement : public testing::TestWithParam<DType> {
     for (const Pattern pattern : kPatterns) {
       Elements elements(GetParam(), pattern, 17);
       for (const std::size_t count : kLengths) {
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << "pattern " << static_cast<int>(pattern) << ", " << count << " elements");
         f(pattern, elements.make(count));
         if (HasFailure()) return;
@@ -260,12 +260,12 @@ TEST_P(SimdAgreement, the_bits_are_near_what_long_double_says) {
   });
 }
 
-std::string name_of(const testing::TestParamInfo<DType>& info) {
+std::string name_of(const ::testing::TestParamInfo<DType>& info) {
   return std::string(to_string(info.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimdAgreement,
-                         testing::ValuesIn(kAllDTypes.begin(), kAllDTypes.end() - 1), name_of);
+                         ::testing::ValuesIn(kAllDTypes.begin(), kAllDTypes.end() - 1), name_of);
 
 }  // namespace
 }  // namespace cupel

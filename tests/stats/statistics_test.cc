@@ -12,7 +12,7 @@
 namespace cupel {
 namespace {
 
-constexpr std::size_t kBlock = StatisticsAccumulator::kBlockElements;
+constexpr std::size_t kBlockOfElements = StatisticsAccumulator::kBlockElements;
 
 template <class T>
 Statistics statistics_of(const std::vector<T>& values) {
@@ -54,7 +54,7 @@ TEST(Statistics, abs_variance_survives_magnitudes_that_are_almost_equal) {
 TEST(Statistics, variance_survives_when_blocks_differ_and_are_each_almost_constant) {
   std::vector<float> values;
   for (int block = 0; block < 20; ++block)
-    for (std::size_t i = 0; i < kBlock; ++i)
+    for (std::size_t i = 0; i < kBlockOfElements; ++i)
       values.push_back(static_cast<float>(block) + (i % 2 == 0 ? 1e-5F : 0.0F));
   expect_like_plain_loop(values);
 }
@@ -112,11 +112,11 @@ TEST(Statistics, an_outlier_of_1e30_among_ones_does_not_drown_the_rest) {
 
 TEST(Statistics, a_sum_that_cancels_keeps_its_small_terms) {
   for (const double large : {1e16, 1e25}) {
-    std::vector<double> values = constant(4 * kBlock, 0.0);
+    std::vector<double> values = constant(4 * kBlockOfElements, 0.0);
     values[0] = 1;
-    values[kBlock] = large;
-    values[2 * kBlock] = 1;
-    values[3 * kBlock] = -large;
+    values[kBlockOfElements] = large;
+    values[2 * kBlockOfElements] = 1;
+    values[3 * kBlockOfElements] = -large;
     EXPECT_EQ(statistics_of(values).sum, 2);
   }
 }
@@ -135,12 +135,12 @@ TEST(Statistics, blocks_of_all_magnitudes_are_merged) {
   for (const double large : {1e-300, 0x1p-451, 0x1p-449, 1e-130, 1.0, 1e130, 0x1p481, 1e300})
     for (const double ratio : {1.0, 0.25, 1e-3, 1e-10, 1e-160, 0.0}) {
       const double small = large * ratio;
-      std::vector<double> values = constant(kBlock, small);
-      values.resize(2 * kBlock, 3 * large);
+      std::vector<double> values = constant(kBlockOfElements, small);
+      values.resize(2 * kBlockOfElements, 3 * large);
       for (int turn = 0; turn < 2; ++turn) {
-        SCOPED_TRACE(testing::Message() << large << " " << ratio);
+        SCOPED_TRACE(::testing::Message() << large << " " << ratio);
         const Statistics statistics = statistics_of(values);
-        const double count = static_cast<double>(kBlock);
+        const double count = static_cast<double>(kBlockOfElements);
         EXPECT_NEAR(statistics.l2 / (std::sqrt(count) * std::hypot(small, 3 * large)), 1, 1e-14);
         EXPECT_NEAR(statistics.l1 / (count * (small + 3 * large)), 1, 1e-14);
         EXPECT_NEAR(statistics.mean / (0.5 * small + 1.5 * large), 1, 1e-14);
@@ -150,7 +150,7 @@ TEST(Statistics, blocks_of_all_magnitudes_are_merged) {
 }
 
 TEST(Statistics, sums_overflow_only_if_the_result_does) {
-  std::vector<double> values = constant(3 * kBlock, 1e308);
+  std::vector<double> values = constant(3 * kBlockOfElements, 1e308);
   EXPECT_EQ(statistics_of(values).sum, kInfinity);
   EXPECT_EQ(statistics_of(values).mean, 1e308);
   EXPECT_EQ(statistics_of(values).l2, kInfinity);
@@ -163,9 +163,9 @@ TEST(Statistics, sums_overflow_only_if_the_result_does) {
 }
 
 TEST(Statistics, a_variance_beyond_double_is_infinite) {
-  std::vector<double> values = constant(5 * kBlock, 1.7e308);
+  std::vector<double> values = constant(5 * kBlockOfElements, 1.7e308);
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (i / kBlock % 2 == 1) values[i] = -1.7e308;
+    if (i / kBlockOfElements % 2 == 1) values[i] = -1.7e308;
   EXPECT_EQ(statistics_of(values).variance, kInfinity);
   EXPECT_EQ(statistics_of(values).abs_variance, 0);
   EXPECT_EQ(statistics_of(values).sum, kInfinity);
@@ -183,29 +183,29 @@ TEST(Statistics, subnormal_values_are_not_lost) {
 // --- Lengths and addresses
 
 TEST(Statistics, every_length_up_to_two_blocks_is_right) {
-  const std::vector<float> all = Random(6).uniform<float>(2 * kBlock + 17, -1, 3);
+  const std::vector<float> all = Random(6).uniform<float>(2 * kBlockOfElements + 17, -1, 3);
   for (std::size_t count = 0; count <= all.size(); ++count) {
     const std::vector<float> values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
     ASSERT_NO_FATAL_FAILURE(expect_like_plain_loop(values)) << count;
-    ASSERT_FALSE(testing::Test::HasFailure()) << count << " elements";
+    ASSERT_FALSE(::testing::Test::HasFailure()) << count << " elements";
   }
 }
 
 TEST(Statistics, every_short_length_of_doubles_is_right) {
-  const std::vector<double> all = Random(6).uniform<double>(kBlock + 17, -1, 3);
+  const std::vector<double> all = Random(6).uniform<double>(kBlockOfElements + 17, -1, 3);
   for (std::size_t count = 0; count <= all.size(); count += count < 70 ? 1 : 53) {
     const std::vector<double> values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
     expect_like_plain_loop(values);
-    ASSERT_FALSE(testing::Test::HasFailure()) << count << " elements";
+    ASSERT_FALSE(::testing::Test::HasFailure()) << count << " elements";
   }
 }
 
 template <class T>
-class StatisticsOf : public testing::Test {};
+class StatisticsOf : public ::testing::Test {};
 
 using AllTypes =
-    testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                   std::uint16_t, std::uint32_t, std::uint64_t, Float16, BFloat16, float, double>;
+    ::testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                     std::uint16_t, std::uint32_t, std::uint64_t, Float16, BFloat16, float, double>;
 TYPED_TEST_SUITE(StatisticsOf, AllTypes);
 
 /// Elements with any bits that make a finite value.
@@ -253,7 +253,7 @@ std::vector<std::byte> bytes_of(const std::vector<T>& elements) {
 }
 
 TYPED_TEST(StatisticsOf, this_type_is_as_the_plain_loop_says) {
-  for (const std::size_t count : {std::size_t{1}, std::size_t{19}, 3 * kBlock + 5}) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{19}, 3 * kBlockOfElements + 5}) {
     const auto elements = any_values<TypeParam>(count);
     const auto bytes = bytes_of(elements);
     expect_statistics(compute_statistics(TensorView(bytes.data(), kDTypeOf<TypeParam>, {count})),
@@ -262,7 +262,7 @@ TYPED_TEST(StatisticsOf, this_type_is_as_the_plain_loop_says) {
 }
 
 TYPED_TEST(StatisticsOf, this_type_has_the_same_statistics_at_every_address) {
-  const auto elements = any_values<TypeParam>(kBlock + 37);
+  const auto elements = any_values<TypeParam>(kBlockOfElements + 37);
   const auto bytes = bytes_of(elements);
   const TensorView aligned(bytes.data(), kDTypeOf<TypeParam>, {elements.size()});
   const std::string expected = exact_text(compute_statistics(aligned));
@@ -373,7 +373,7 @@ TEST(Statistics, an_infinity_is_counted_and_has_ieee_results) {
 TEST(Statistics, extremes_of_nothing_but_infinities_are_infinite) {
   for_each_simd_target([](const std::string& target) {
     SCOPED_TRACE(target);
-    for (const std::size_t count : {std::size_t{1}, std::size_t{16}, kBlock + 3})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{16}, kBlockOfElements + 3})
       for (const double infinity : {kInfinity, -kInfinity}) {
         const Statistics doubles = statistics_of(constant(count, infinity));
         const Statistics floats = statistics_of(constant(count, static_cast<float>(infinity)));
@@ -388,7 +388,7 @@ TEST(Statistics, extremes_of_nothing_but_infinities_are_infinite) {
 }
 
 TEST(Statistics, infinities_of_both_signs_have_no_sum) {
-  std::vector<float> values = constant(3 * kBlock, 1.0F);
+  std::vector<float> values = constant(3 * kBlockOfElements, 1.0F);
   values.front() = std::numeric_limits<float>::infinity();
   values.back() = -std::numeric_limits<float>::infinity();
   const Statistics statistics = statistics_of(values);
@@ -400,10 +400,10 @@ TEST(Statistics, infinities_of_both_signs_have_no_sum) {
 }
 
 TEST(Statistics, a_nan_in_one_block_outweighs_everything_in_the_others) {
-  std::vector<float> values = constant(4 * kBlock + 3, 2.0F);
+  std::vector<float> values = constant(4 * kBlockOfElements + 3, 2.0F);
   values[0] = std::numeric_limits<float>::infinity();
-  values[kBlock + 1] = std::numeric_limits<float>::quiet_NaN();
-  values[kBlock + 2] = 0;
+  values[kBlockOfElements + 1] = std::numeric_limits<float>::quiet_NaN();
+  values[kBlockOfElements + 2] = 0;
   values.back() = -0.0F;
   const Statistics statistics = statistics_of(values);
   expect_counts(statistics, {.nan = 1, .pos_inf = 1, .zero = 2});
@@ -411,7 +411,7 @@ TEST(Statistics, a_nan_in_one_block_outweighs_everything_in_the_others) {
 }
 
 TEST(Statistics, extremes_of_blocks_with_infinities_still_count) {
-  std::vector<float> values = constant(2 * kBlock, 5.0F);
+  std::vector<float> values = constant(2 * kBlockOfElements, 5.0F);
   values[3] = 0.25F;
   values[4] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(statistics_of(values).min, 0.25);
@@ -422,7 +422,7 @@ TEST(Statistics, all_special_values_are_counted_wherever_they_are) {
   Random random(9);
   std::vector<float> values;
   ValueCounts expected;
-  for (std::size_t i = 0; i < 2 * kBlock + 11; ++i) {
+  for (std::size_t i = 0; i < 2 * kBlockOfElements + 11; ++i) {
     switch (random.bits() % 6) {
       case 0:
         values.push_back(random.bits() % 2 == 0 ? 0.0F : -0.0F);
@@ -522,7 +522,8 @@ template <class T>
 Statistics statistics_of_pieces(const std::vector<T>& values, Random& random) {
   StatisticsAccumulator accumulator(kDTypeOf<T>);
   for (std::size_t done = 0; done < values.size();) {
-    const std::size_t piece = std::min((random.bits() % 4) * kBlock, values.size() - done);
+    const std::size_t piece =
+        std::min((random.bits() % 4) * kBlockOfElements, values.size() - done);
     accumulator.add(values.data() + done, piece);
     done += piece;
   }
@@ -531,8 +532,8 @@ Statistics statistics_of_pieces(const std::vector<T>& values, Random& random) {
 
 TEST(StatisticsAccumulator, cuts_between_blocks_change_no_bit) {
   Random random(10);
-  const auto floats = random.uniform<float>(13 * kBlock + 77, -1, 5);
-  const auto doubles = random.uniform<double>(13 * kBlock + 77, -1, 5);
+  const auto floats = random.uniform<float>(13 * kBlockOfElements + 77, -1, 5);
+  const auto doubles = random.uniform<double>(13 * kBlockOfElements + 77, -1, 5);
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(exact_text(statistics_of_pieces(floats, random)), exact_text(statistics_of(floats)));
     EXPECT_EQ(exact_text(statistics_of_pieces(doubles, random)),
@@ -541,14 +542,14 @@ TEST(StatisticsAccumulator, cuts_between_blocks_change_no_bit) {
 }
 
 TEST(StatisticsAccumulator, finishing_midway_changes_nothing) {
-  const auto values = Random(11).uniform<float>(2 * kBlock, 0, 1);
+  const auto values = Random(11).uniform<float>(2 * kBlockOfElements, 0, 1);
   StatisticsAccumulator accumulator(DType::F32);
   EXPECT_EQ(exact_text(accumulator.finish()), exact_text(Statistics{}));
-  accumulator.add(values.data(), kBlock);
+  accumulator.add(values.data(), kBlockOfElements);
   expect_statistics(accumulator.finish(), reference_statistics(std::vector<float>(
-                                              values.begin(), values.begin() + kBlock)));
+                                              values.begin(), values.begin() + kBlockOfElements)));
   accumulator.add(nullptr, 0);
-  accumulator.add(values.data() + kBlock, kBlock);
+  accumulator.add(values.data() + kBlockOfElements, kBlockOfElements);
   EXPECT_EQ(exact_text(accumulator.finish()), exact_text(statistics_of(values)));
 }
 
@@ -590,18 +591,18 @@ TEST(Statistics, a_scalar_with_any_strides_is_one_element) {
 std::vector<std::vector<float>> telling_tensors() {
   Random random(12);
   std::vector<std::vector<float>> tensors{
-      random.uniform<float>(3 * kBlock + 1, -1, 1),
-      random.uniform<float>(2 * kBlock + 15, 1e3 - 1e-3, 1e3 + 1e-3),
-      random.uniform<float>(kBlock + 7, 0.9, 1.1),
+      random.uniform<float>(3 * kBlockOfElements + 1, -1, 1),
+      random.uniform<float>(2 * kBlockOfElements + 15, 1e3 - 1e-3, 1e3 + 1e-3),
+      random.uniform<float>(kBlockOfElements + 7, 0.9, 1.1),
       random.uniform<float>(33, -1e38, 1e38),
       random.uniform<float>(999, -1e-40, 1e-40),
       constant(2000, 0.1F),
       constant(2000, -0.0F),
       random.uniform<float>(5, 0, 1),
   };
-  auto& activations = tensors.emplace_back(random.uniform<float>(2 * kBlock, -1, 1));
+  auto& activations = tensors.emplace_back(random.uniform<float>(2 * kBlockOfElements, -1, 1));
   for (float& value : activations) value = std::max(value, 0.0F);
-  auto& infinite = tensors.emplace_back(random.uniform<float>(2 * kBlock, 1, 2));
+  auto& infinite = tensors.emplace_back(random.uniform<float>(2 * kBlockOfElements, 1, 2));
   infinite[100] = std::numeric_limits<float>::infinity();
   auto& both = tensors.emplace_back(infinite);
   both[200] = -std::numeric_limits<float>::infinity();

@@ -17,8 +17,8 @@
 namespace {
 
 namespace fs = std::filesystem;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Names = std::set<std::string, std::less<>>;
 
 const fs::path checkout = CUPEL_SOURCE_DIR;

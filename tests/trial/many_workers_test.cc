@@ -36,9 +36,9 @@ namespace {
 using ::testing::IsEmpty;
 
 constexpr std::size_t kWorkers = 64;
-constexpr std::int64_t kSteps = 30;
+constexpr std::int64_t kStepsOfEach = 30;
 constexpr std::size_t kMostLives = 4;
-constexpr std::int64_t kEverything = kSteps + 1;
+constexpr std::int64_t kEverything = kStepsOfEach + 1;
 constexpr std::array<std::size_t, 2> kSizes = {24, 6};  // in an events file, in the index
 constexpr std::array<const char*, 2> kTensors = {"w", "bias"};
 
@@ -140,7 +140,7 @@ class Worker {
       live();
       return true;
     }
-    if (step_ == kSteps) {
+    if (step_ == kStepsOfEach) {
       ledger_.begin(kEverything);
       hook_->close();
       hook_.reset();
@@ -204,7 +204,7 @@ class Worker {
     hook_.reset();
     is_lost_ = stays_dead;
     if (is_lost_) return true;
-    const std::int64_t last = std::min(ledger_.committed.load(), kSteps - 1);
+    const std::int64_t last = std::min(ledger_.committed.load(), kStepsOfEach - 1);
     step_ = std::max<std::int64_t>(0, last + 1 - static_cast<std::int64_t>(random_() % 6));
     ++life_;
     ledger_.starts[life_] = step_;
@@ -250,7 +250,7 @@ class Question {
       all.least = std::min(all.least, least);
       all.most = std::min(all.most, settled_[i] == life ? begun : farthest);
     }
-    return {std::min(all.least, kSteps - 1), std::min(all.most, kSteps - 1)};
+    return {std::min(all.least, kStepsOfEach - 1), std::min(all.most, kStepsOfEach - 1)};
   }
 
   /// Whether the answer may show what the worker saved at the step in that life.
@@ -360,7 +360,7 @@ class Simulation {
     Steps expected(static_cast<std::size_t>(last + 1));
     std::iota(expected.begin(), expected.end(), 0);
     ASSERT_EQ(view.steps(), expected);
-    if (last + 1 < kSteps) {
+    if (last + 1 < kStepsOfEach) {
       ASSERT_EQ(view.has_passed_step(last + 1), StepState::NotYetAvailable);
     }
     ASSERT_THAT(view.notes(), IsEmpty());
@@ -410,7 +410,7 @@ class Simulation {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       for (std::size_t life = 1; life <= ledgers_[i].life; ++life) {
         std::int64_t first = ledgers_[i].starts[life];
-        while (first < kSteps && !saves(seed_, i, first)) ++first;
+        while (first < kStepsOfEach && !saves(seed_, i, first)) ++first;
         firsts.insert(first);
       }
     }
@@ -419,7 +419,7 @@ class Simulation {
 
   void check_waiting(const Trial& trial, std::mt19937_64& random) const {
     const Question question(ledgers_);
-    const auto step = static_cast<std::int64_t>(random() % kSteps);
+    const auto step = static_cast<std::int64_t>(random() % kStepsOfEach);
     try {
       trial.wait_for_steps({step}, Mode::Global, {.timeout = std::chrono::milliseconds(1)});
       for (std::size_t i = 0; i < kWorkers; ++i) ASSERT_GE(ledgers_[i].farthest, step);
@@ -435,7 +435,7 @@ class Simulation {
     const Question question(ledgers_);
     const std::int64_t last = trial.last_complete_step();
     if (is_whole) {
-      ASSERT_EQ(last, kSteps - 1);
+      ASSERT_EQ(last, kStepsOfEach - 1);
     } else {
       ASSERT_GE(last, ledgers_[kLost].committed);
       ASSERT_LE(last, std::max<std::int64_t>(ledgers_[kLost].begun, -1));

@@ -11,9 +11,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// relu and bias in TRAIN step 0; bias and acc in EVAL step 0.
-struct SmallRun : MemoryRun {
+struct NamedRun : MemoryRun {
   WorkerWriter writer = worker();
-  SmallRun() {
+  NamedRun() {
     writer.collection("activations", {"relu"})
         .collection("listed", {}, {"bias"})
         .collection("nothing", {"none"});
@@ -23,54 +23,54 @@ struct SmallRun : MemoryRun {
 };
 
 TEST(TensorNames, are_all_names_sorted) {
-  SmallRun run;
+  NamedRun run;
   EXPECT_THAT(run.open().tensor_names(), ElementsAre("acc", "bias", "relu_1"));
 }
 
 TEST(TensorNames, of_a_mode_are_those_seen_in_it) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.mode = Mode::Train}), ElementsAre("bias", "relu_1"));
   EXPECT_THAT(trial.tensor_names({.mode = Mode::Predict}), IsEmpty());
 }
 
 TEST(TensorNames, of_a_step_are_those_saved_there) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.step = 1}), ElementsAre("acc", "bias"));
   EXPECT_THAT(trial.tensor_names({.step = 0, .mode = Mode::Eval}), ElementsAre("acc", "bias"));
 }
 
 TEST(TensorNames, of_an_unseen_step_are_none) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.step = 7}), IsEmpty());
   EXPECT_THAT(trial.tensor_names({.step = 1, .mode = Mode::Eval}), IsEmpty());
 }
 
 TEST(TensorNames, are_searched_by_patterns) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.regex = "^b"}), ElementsAre("bias"));
   EXPECT_THAT(trial.tensor_names({.step = 0, .regex = {"relu*", "acc"}}), ElementsAre("relu_1"));
 }
 
 TEST(TensorNames, of_a_collection_are_listed_or_matched) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.collection = "activations"}), ElementsAre("relu_1"));
   EXPECT_THAT(trial.tensor_names({.step = 1, .collection = "listed"}), ElementsAre("bias"));
 }
 
 TEST(TensorNames, of_a_collection_that_selects_nothing_are_none) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.collection = "nothing"}), IsEmpty());
   EXPECT_THAT(trial.tensor_names({.collection = "absent"}), IsEmpty());
 }
 
 TEST(TensorNames, take_a_regex_or_a_collection) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THROW(trial.tensor_names({.regex = "a", .collection = "listed"}), UsageError);
 }
@@ -95,7 +95,7 @@ TEST(TensorNames, hide_what_only_incomplete_steps_hold) {
 }
 
 TEST(TensorNames, keep_what_the_latest_step_no_longer_has) {
-  SmallRun run;
+  NamedRun run;
   run.writer.save({2, Mode::Train, 1}, {raw("bias", {1})});
   EXPECT_THAT(run.open().tensor_names(), ElementsAre("acc", "bias", "relu_1"));
 }
@@ -118,7 +118,7 @@ TEST(TensorNames, hundreds_in_changing_sets_are_kept_apart) {
 }
 
 TEST(Tensors, that_were_never_saved_are_unavailable) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_TRUE(trial.has_tensor("bias"));
   EXPECT_FALSE(trial.has_tensor("bia"));
@@ -127,14 +127,14 @@ TEST(Tensors, that_were_never_saved_are_unavailable) {
 }
 
 TEST(RunCollections, are_given_with_their_names) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_EQ(trial.collections().size(), 3U);
   EXPECT_THAT(trial.collection("listed").tensor_names(), ElementsAre("bias"));
 }
 
 TEST(RunCollections, that_are_absent_are_empty) {
-  SmallRun run;
+  NamedRun run;
   const Collection absent = run.open().collection("absent");
   EXPECT_EQ(absent.name(), "absent");
   EXPECT_FALSE(absent.contains("bias"));
@@ -150,7 +150,7 @@ TEST(RunCollections, unite_the_names_of_all_workers) {
 }
 
 TEST(RunCollections, that_grow_are_read_again) {
-  SmallRun run;
+  NamedRun run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names({.collection = "listed"}), ElementsAre("bias"));
   run.writer.collection("listed", {}, {"acc"}).save({2, Mode::Train, 1}, {raw("bias", {1})});
@@ -158,7 +158,7 @@ TEST(RunCollections, that_grow_are_read_again) {
 }
 
 TEST(ReservedTensors, are_not_tensors_of_the_run) {
-  SmallRun run;
+  NamedRun run;
   run.writer.save({2, Mode::Train, 1}, {raw("bias", {1}), scalar("cupel/overhead", 0.25)});
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor_names(), ElementsAre("acc", "bias", "relu_1"));
@@ -167,7 +167,7 @@ TEST(ReservedTensors, are_not_tensors_of_the_run) {
 }
 
 TEST(ReservedTensors, alone_make_no_step) {
-  SmallRun run;
+  NamedRun run;
   run.writer.save({2, Mode::Train, 1}, {texts("cupel/note", {"{}"})});
   const Trial trial = run.open();
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
@@ -177,7 +177,7 @@ TEST(ReservedTensors, alone_make_no_step) {
 }
 
 TEST(ReservedTensors, carry_the_notes) {
-  SmallRun run;
+  NamedRun run;
   const std::string longer(100, 'x');
   run.writer.save({2, Mode::Train, 1},
                   {raw("bias", {1}), texts("cupel/note", {"{\"dropped\":1}"})});

@@ -197,8 +197,8 @@ TEST(Tensor, hides_its_incomplete_steps) {
 }
 
 /// The tensor has the worker's number as its value.
-struct TwoWorkers : MemoryRun {
-  TwoWorkers() {
+struct TwoWriters : MemoryRun {
+  TwoWriters() {
     worker({"worker_2", 2}).save(0, {raw("t", {2})}).save(1, {raw("t", {2})});
     worker({"worker_10", 2})
         .save(0, {raw("t", {10}), raw("only_10", {1})})
@@ -207,7 +207,7 @@ struct TwoWorkers : MemoryRun {
 };
 
 TEST(Tensor, is_the_first_workers_unless_one_is_named) {
-  TwoWorkers run;
+  TwoWriters run;
   const Trial trial = run.open();
   EXPECT_EQ(trial.tensor("t").value(0).at(0), 2);
   EXPECT_EQ(trial.tensor("t").value(0, Mode::Global, "worker_10").at(0), 10);
@@ -215,21 +215,21 @@ TEST(Tensor, is_the_first_workers_unless_one_is_named) {
 }
 
 TEST(Tensor, names_the_workers_that_saved_it) {
-  TwoWorkers run;
+  TwoWriters run;
   const Trial trial = run.open();
   EXPECT_THAT(trial.tensor("t").workers(0), ElementsAre("worker_2", "worker_10"));
   EXPECT_THAT(trial.tensor("only_10").workers(1), ElementsAre("worker_10"));
 }
 
 TEST(Tensor, refuses_unknown_workers) {
-  TwoWorkers run;
+  TwoWriters run;
   const Trial trial = run.open();
   EXPECT_THROW(trial.tensor("t").value(0, Mode::Global, "worker_3"), InvalidWorker);
   EXPECT_THROW(trial.tensor("t").values(Mode::Global, "worker_3"), InvalidWorker);
 }
 
 TEST(Tensor, is_unavailable_from_a_worker_that_did_not_save_it) {
-  TwoWorkers run;
+  TwoWriters run;
   const Trial trial = run.open();
   EXPECT_THROW(trial.tensor("t").value(1, Mode::Global, "worker_10"), TensorUnavailableForStep);
 }
@@ -282,7 +282,7 @@ TEST(Tensor, records_hold_how_many_bytes_the_values_have) {
 }
 
 TEST(Tensor, records_are_in_the_order_of_the_workers) {
-  TwoWorkers run;
+  TwoWriters run;
   const Trial trial = run.open();
   const std::vector<TensorRecord> records = trial.tensor("t").records(0);
   ASSERT_EQ(records.size(), 2U);

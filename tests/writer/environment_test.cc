@@ -15,9 +15,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class Environment : public ::testing::Test {
+class WorkerEnvironment : public ::testing::Test {
  protected:
-  Environment() {
+  WorkerEnvironment() {
     for (const char* name : {"USE_SMDEBUG", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
                              "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS"})
       environment_.unset(name);
@@ -39,7 +39,7 @@ class Environment : public ::testing::Test {
   testing::EnvironmentGuard environment_;
 };
 
-TEST_F(Environment, saving_is_enabled_unless_it_is_switched_off) {
+TEST_F(WorkerEnvironment, saving_is_enabled_unless_it_is_switched_off) {
   EXPECT_TRUE(saving_enabled());
   for (const char* yes : {"", "y", "YES", "t", "True", "on", "1"}) {
     set({{"USE_SMDEBUG", yes}});
@@ -51,7 +51,7 @@ TEST_F(Environment, saving_is_enabled_unless_it_is_switched_off) {
   }
 }
 
-TEST_F(Environment, another_text_is_an_error_that_names_variable_value_and_legal_values) {
+TEST_F(WorkerEnvironment, another_text_is_an_error_that_names_variable_value_and_legal_values) {
   for (const char* text : {"2", "maybe", " 1", "tru"}) {
     set({{"USE_SMDEBUG", text}});
     try {
@@ -63,9 +63,11 @@ TEST_F(Environment, another_text_is_an_error_that_names_variable_value_and_legal
   }
 }
 
-TEST_F(Environment, a_process_alone_is_the_chief_of_one) { EXPECT_EQ(identity(), "worker_0 of 1"); }
+TEST_F(WorkerEnvironment, a_process_alone_is_the_chief_of_one) {
+  EXPECT_EQ(identity(), "worker_0 of 1");
+}
 
-TEST_F(Environment, each_launcher_says_rank_and_count) {
+TEST_F(WorkerEnvironment, each_launcher_says_rank_and_count) {
   set({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}});
   EXPECT_EQ(identity(), "worker_5 of 6");
   set({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
@@ -74,39 +76,39 @@ TEST_F(Environment, each_launcher_says_rank_and_count) {
   EXPECT_EQ(identity(), "worker_1 of 2");
 }
 
-TEST_F(Environment, rank_and_count_are_not_taken_from_two_launchers_where_one_says_both) {
+TEST_F(WorkerEnvironment, rank_and_count_are_not_taken_from_two_launchers_where_one_says_both) {
   set({{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"WORLD_SIZE", "2"}});
   EXPECT_EQ(identity(), "worker_3 of 4");
 }
 
-TEST_F(Environment, a_rank_without_its_count_takes_the_only_count_there_is) {
+TEST_F(WorkerEnvironment, a_rank_without_its_count_takes_the_only_count_there_is) {
   set({{"RANK", "1"}, {"SLURM_NTASKS", "4"}});
   EXPECT_EQ(identity(), "worker_1 of 4");
 }
 
-TEST_F(Environment, a_count_without_a_rank_is_that_of_the_chief) {
+TEST_F(WorkerEnvironment, a_count_without_a_rank_is_that_of_the_chief) {
   set({{"WORLD_SIZE", "4"}});
   EXPECT_EQ(identity(), "worker_0 of 4");
 }
 
-TEST_F(Environment, what_is_given_wins) {
+TEST_F(WorkerEnvironment, what_is_given_wins) {
   set({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
   EXPECT_EQ(identity("left", 7), "left of 7");
   EXPECT_EQ(identity("left"), "left of 2");
   EXPECT_EQ(identity({}, 7), "worker_1 of 7");
 }
 
-TEST_F(Environment, what_is_given_is_not_looked_for) {
+TEST_F(WorkerEnvironment, what_is_given_is_not_looked_for) {
   set({{"RANK", "first"}, {"WORLD_SIZE", "many"}});
   EXPECT_EQ(identity("left", 7), "left of 7");
 }
 
-TEST_F(Environment, an_empty_variable_is_an_unset_one) {
+TEST_F(WorkerEnvironment, an_empty_variable_is_an_unset_one) {
   set({{"RANK", ""}, {"WORLD_SIZE", ""}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}});
   EXPECT_EQ(identity(), "worker_1 of 2");
 }
 
-TEST_F(Environment, a_malformed_number_is_an_error_that_names_variable_and_value) {
+TEST_F(WorkerEnvironment, a_malformed_number_is_an_error_that_names_variable_and_value) {
   for (const char* text : {"x", "1x", " 1", "+1", "1.0", "-1", "99999999999999999999"}) {
     set({{"RANK", text}, {"WORLD_SIZE", "8"}});
     EXPECT_THAT(identity(), AllOf(HasSubstr("RANK="), HasSubstr(text))) << text;
@@ -117,7 +119,7 @@ TEST_F(Environment, a_malformed_number_is_an_error_that_names_variable_and_value
   EXPECT_THAT(identity(), HasSubstr("WORLD_SIZE=\"0\""));
 }
 
-TEST_F(Environment, a_rank_that_is_not_below_the_count_is_an_error) {
+TEST_F(WorkerEnvironment, a_rank_that_is_not_below_the_count_is_an_error) {
   set({{"RANK", "2"}, {"WORLD_SIZE", "2"}});
   EXPECT_THAT(identity(), HasSubstr("RANK=\"2\""));
   EXPECT_THAT(identity({}, 1), HasSubstr("RANK=\"2\""));

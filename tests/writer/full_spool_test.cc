@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kRoom = 1U << 20U;
 constexpr std::size_t kFloats = 10'000;  // 40 KB, less than what is kept free
-constexpr int kSteps = 60;               // more than there is room for
+constexpr int kStepsTooMany = 60;        // more than there is room for
 
 class FullSpool : public SpoolTest {
  protected:
@@ -65,14 +65,14 @@ TEST_F(FullSpool, makes_a_training_that_blocks_wait_and_loses_nothing) {
   });
   auto hook = make_hook();
   remote_->block();
-  std::jthread training([&] { train(*hook, kSteps, kFloats); });
+  std::jthread training([&] { train(*hook, kStepsTooMany, kFloats); });
   while (bytes_in_spool() < kRoom * 3 / 4) std::this_thread::yield();
   remote_->unblock();
   training.join();
   const HookReport report = hook->close();
   EXPECT_EQ(report.steps_dropped, 0);
   EXPECT_THAT(report.problems, IsEmpty());
-  EXPECT_EQ(defect(kSteps - 1, kFloats), "");
+  EXPECT_EQ(defect(kStepsTooMany - 1, kFloats), "");
   EXPECT_LE(most, kRoom + kRoom / 16);
   remote_->work_again();
 }
@@ -81,7 +81,7 @@ TEST_F(FullSpool, drops_steps_where_that_is_asked_for_and_notes_it) {
   options.when_full = WhenFull::DropStep;
   auto hook = make_hook();
   remote_->block();
-  train(*hook, kSteps, kFloats);
+  train(*hook, kStepsTooMany, kFloats);
   hook->next_step();
   EXPECT_LE(bytes_in_spool(), kRoom);
   remote_->unblock();
@@ -89,8 +89,8 @@ TEST_F(FullSpool, drops_steps_where_that_is_asked_for_and_notes_it) {
   train(*hook, 2, kFloats);
   const HookReport report = hook->close();
   EXPECT_FALSE(report.disabled);
-  EXPECT_GE(report.steps_dropped, kSteps / 2);
-  EXPECT_EQ(report.steps_committed, kSteps + 2 - report.steps_dropped);
+  EXPECT_GE(report.steps_dropped, kStepsTooMany / 2);
+  EXPECT_EQ(report.steps_committed, kStepsTooMany + 2 - report.steps_dropped);
   EXPECT_THAT(report.notes, ElementsAre(AllOf(HasSubstr(R"("kind":"dropped_steps")"),
                                               HasSubstr("the spool was full"))));
   EXPECT_THAT(report.problems, ElementsAre(HasSubstr("the spool is full")));

@@ -222,7 +222,7 @@ TEST_P(IllegalParameter, is_refused_by_its_place_with_what_is_legal_and_what_was
 
 constexpr const char* kFrom1 = "a whole number from 1 to 9223372036854775807";
 constexpr const char* kFrom0 = "a whole number from 0 to 9223372036854775807";
-constexpr const char* kSteps = "whole numbers from 0";
+constexpr const char* kStepNumbers = "whole numbers from 0";
 constexpr const char* kBool = "one of True, true, 1, False, false, 0";
 constexpr const char* kWorkers = "\"one\" or \"all\"";
 
@@ -246,14 +246,14 @@ INSTANTIATE_TEST_SUITE_P(
         Illegal{"interval_of_a_mode", "Eval.save_interval", "\"x\"", kFrom1},
         Illegal{"start_negative", "start_step", "\"-1\"", kFrom0},
         Illegal{"end_negative", "predict.end_step", "-1", kFrom0},
-        Illegal{"steps_empty", "save_steps", "\"\"", kSteps},
-        Illegal{"steps_empty_array", "train.save_steps", "[]", kSteps},
-        Illegal{"steps_word", "save_steps", "\"1,x\"", kSteps},
-        Illegal{"steps_gap", "save_steps", "\"1,,2\"", kSteps},
-        Illegal{"steps_negative", "save_steps", "\"1,-2\"", kSteps},
-        Illegal{"steps_fraction", "save_steps", "[1,2.5]", kSteps},
-        Illegal{"steps_nested", "save_steps", "[[1]]", kSteps},
-        Illegal{"steps_boolean", "save_steps", "true", kSteps},
+        Illegal{"steps_empty", "save_steps", "\"\"", kStepNumbers},
+        Illegal{"steps_empty_array", "train.save_steps", "[]", kStepNumbers},
+        Illegal{"steps_word", "save_steps", "\"1,x\"", kStepNumbers},
+        Illegal{"steps_gap", "save_steps", "\"1,,2\"", kStepNumbers},
+        Illegal{"steps_negative", "save_steps", "\"1,-2\"", kStepNumbers},
+        Illegal{"steps_fraction", "save_steps", "[1,2.5]", kStepNumbers},
+        Illegal{"steps_nested", "save_steps", "[[1]]", kStepNumbers},
+        Illegal{"steps_boolean", "save_steps", "true", kStepNumbers},
         Illegal{"pattern_open", "include_regex", "\"relu(\"", "a regular expression"},
         Illegal{"pattern_of_an_array", "include_regex", "[\"a\",7]", "array of patterns"},
         Illegal{"pattern_number", "include_regex", "7", "array of patterns"},

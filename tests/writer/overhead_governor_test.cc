@@ -8,7 +8,7 @@ namespace cupel {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Duration = OverheadGovernor::Duration;
 
 // A training whose steps take a fixed time, and what saving costs at each level.

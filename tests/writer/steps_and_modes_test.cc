@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 using Steps = std::vector<std::int64_t>;
 
-constexpr auto kTrain = Mode::Train;
-constexpr auto kEval = Mode::Eval;
+constexpr auto kTraining = Mode::Train;
+constexpr auto kEvaluation = Mode::Eval;
 constexpr auto kPredict = Mode::Predict;
 constexpr auto kGlobal = Mode::Global;
 
@@ -56,12 +56,16 @@ TEST_P(CountersOfAHook, are_those_of_the_row_live_and_in_the_run) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, CountersOfAHook,
     ::testing::Values(
-        Count{"the_first_step", {kGlobal}, 0, 0}, Count{"train", {kGlobal, kTrain}, 1, 0},
-        Count{"train_twice", {kGlobal, kTrain, kTrain}, 2, 1},
-        Count{"eval_after_train", {kGlobal, kTrain, kTrain, kEval}, 3, 0},
-        Count{"train_goes_on_where_it_was", {kGlobal, kTrain, kTrain, kEval, kTrain}, 4, 2},
-        Count{"global_again", {kGlobal, kTrain, kTrain, kEval, kTrain, kGlobal}, 5, 5},
-        Count{"global_advances_no_other_mode", {kTrain, kGlobal, kGlobal, kTrain}, 3, 1},
+        Count{"the_first_step", {kGlobal}, 0, 0}, Count{"train", {kGlobal, kTraining}, 1, 0},
+        Count{"train_twice", {kGlobal, kTraining, kTraining}, 2, 1},
+        Count{"eval_after_train", {kGlobal, kTraining, kTraining, kEvaluation}, 3, 0},
+        Count{"train_goes_on_where_it_was",
+              {kGlobal, kTraining, kTraining, kEvaluation, kTraining},
+              4,
+              2},
+        Count{
+            "global_again", {kGlobal, kTraining, kTraining, kEvaluation, kTraining, kGlobal}, 5, 5},
+        Count{"global_advances_no_other_mode", {kTraining, kGlobal, kGlobal, kTraining}, 3, 1},
         Count{"the_first_step_in_a_mode", {kPredict}, 0, 0}),
     [](const auto& row) { return std::string(row.param.name); });
 
@@ -70,29 +74,29 @@ TEST_F(StepsAndModes, every_counter_is_minus_one_before_its_first_step) {
   EXPECT_EQ(hook->mode(), kGlobal);
   EXPECT_EQ(hook->step(), -1);
   for (const Mode mode : kAllModes) EXPECT_EQ(hook->mode_step(mode), -1) << to_string(mode);
-  step_in(*hook, kTrain);
-  EXPECT_EQ(hook->mode_step(kEval), -1);
+  step_in(*hook, kTraining);
+  EXPECT_EQ(hook->mode_step(kEvaluation), -1);
 }
 
 TEST_F(StepsAndModes, set_mode_begins_no_step_and_changes_no_counter) {
   auto hook = make_hook();
-  step_in(*hook, kTrain);
-  for (const Mode mode : {kEval, kPredict, kGlobal, kTrain}) hook->set_mode(mode);
+  step_in(*hook, kTraining);
+  for (const Mode mode : {kEvaluation, kPredict, kGlobal, kTraining}) hook->set_mode(mode);
   EXPECT_EQ(hook->step(), 0);
-  EXPECT_EQ(hook->mode_step(kTrain), 0);
-  EXPECT_EQ(hook->mode_step(kEval), -1);
+  EXPECT_EQ(hook->mode_step(kTraining), 0);
+  EXPECT_EQ(hook->mode_step(kEvaluation), -1);
 }
 
 TEST_F(StepsAndModes, an_unknown_mode_is_reported_and_the_mode_stays) {
   auto hook = make_hook();
-  hook->set_mode(kEval);
+  hook->set_mode(kEvaluation);
   hook->set_mode(static_cast<Mode>(0));
   hook->set_mode(static_cast<Mode>(5));
   step_in(*hook, hook->mode());
   const HookReport report = hook->close();
   EXPECT_THAT(report.problems, ElementsAre(HasSubstr("0"), HasSubstr("5")));
   EXPECT_FALSE(report.disabled);
-  EXPECT_THAT(open_trial()->steps(kEval), ElementsAre(0));
+  EXPECT_THAT(open_trial()->steps(kEvaluation), ElementsAre(0));
 }
 
 TEST_F(StepsAndModes, an_unknown_mode_is_thrown_when_errors_are_let_out) {
@@ -104,18 +108,19 @@ TEST_F(StepsAndModes, an_unknown_mode_is_thrown_when_errors_are_let_out) {
 TEST_F(StepsAndModes, a_config_counts_the_steps_of_its_mode_not_the_global_ones) {
   options.save_config = {.save_interval = 2};
   auto hook = make_hook();
-  for (const Mode mode : {kTrain, kEval, kTrain, kEval, kTrain, kEval}) step_in(*hook, mode);
+  for (const Mode mode : {kTraining, kEvaluation, kTraining, kEvaluation, kTraining, kEvaluation})
+    step_in(*hook, mode);
   hook->close();
   const auto trial = open_trial();
-  EXPECT_THAT(trial->steps(kTrain), ElementsAre(0, 2));
-  EXPECT_THAT(trial->steps(kEval), ElementsAre(0, 2));
+  EXPECT_THAT(trial->steps(kTraining), ElementsAre(0, 2));
+  EXPECT_THAT(trial->steps(kEvaluation), ElementsAre(0, 2));
   EXPECT_THAT(trial->steps(), ElementsAre(0, 1, 4, 5));
 }
 
 TEST_F(StepsAndModes, without_a_mode_a_config_counts_the_global_steps) {
   options.save_config = {.save_interval = 2};
   auto hook = make_hook();
-  for (const Mode mode : {kTrain, kGlobal, kGlobal, kTrain, kGlobal}) step_in(*hook, mode);
+  for (const Mode mode : {kTraining, kGlobal, kGlobal, kTraining, kGlobal}) step_in(*hook, mode);
   hook->close();
   EXPECT_THAT(open_trial()->steps(kGlobal), ElementsAre(0, 2, 4));
 }
@@ -181,7 +186,7 @@ class TrainingOnly : public StepsAndModes, public ::testing::WithParamInterface<
   }
   static Names expected() {
     const Mode mode = std::get<1>(GetParam());
-    return mode == kEval || mode == kPredict ? Names{"fc.weight"} : Names{"fc.weight", "t"};
+    return mode == kEvaluation || mode == kPredict ? Names{"fc.weight"} : Names{"fc.weight", "t"};
   }
 };
 
@@ -223,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, TrainingOnly,
 TEST_F(StepsAndModes, a_later_mode_has_its_gradients_again) {
   auto hook = make_hook();
   Steps wanted;
-  for (const Mode mode : {kTrain, kEval, kTrain, kPredict, kGlobal}) {
+  for (const Mode mode : {kTraining, kEvaluation, kTraining, kPredict, kGlobal}) {
     step_in(*hook, mode);
     if (hook->wants("gradient/fc.weight")) wanted.push_back(hook->step());
   }
@@ -249,15 +254,15 @@ TEST_P(XGBoostSteps, are_those_of_the_row) {
   auto hook = make_hook();
   if (collection) hook->get_collection("trees").set_save_config(*collection);
   for (int step = 0; step <= 25; ++step) {
-    for (const Mode mode : {kTrain, kEval}) {
+    for (const Mode mode : {kTraining, kEvaluation}) {
       hook->set_mode(mode);
       hook->next_step();
       hook->save_tensor("trees/Gain", view({1}));
     }
   }
   hook->close();
-  EXPECT_EQ(open_trial()->steps(kTrain), train);
-  EXPECT_EQ(open_trial()->steps(kEval), eval);
+  EXPECT_EQ(open_trial()->steps(kTraining), train);
+  EXPECT_EQ(open_trial()->steps(kEvaluation), eval);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -266,14 +271,14 @@ INSTANTIATE_TEST_SUITE_P(
         Boosting{"default_interval", {}, {}, {0, 10, 20}, {0, 10, 20}},
         Boosting{"interval_of_the_hook", {.save_interval = 25}, {}, {0, 25}, {0, 25}},
         Boosting{"a_map_alone",
-                 {.mode_save_configs = {{kEval, {.save_interval = 25}}}},
+                 {.mode_save_configs = {{kEvaluation, {.save_interval = 25}}}},
                  {},
                  {0, 10, 20},
                  {0, 25}},
         Boosting{"a_collection_with_all_defaults", {}, SaveConfig{}, {0, 10, 20}, {0, 10, 20}},
         Boosting{"a_collection_with_a_map",
                  {},
-                 SaveConfig{.mode_save_configs = {{kEval, {.save_interval = 25}}}},
+                 SaveConfig{.mode_save_configs = {{kEvaluation, {.save_interval = 25}}}},
                  {0, 10, 20},
                  {0, 25}}),
     [](const auto& row) { return std::string(row.param.name); });

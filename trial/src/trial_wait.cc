@@ -14,7 +14,7 @@ using trial_detail::Reading;
 namespace {
 
 // A watch finds every change within the time it is asked to wait.
-constexpr std::chrono::milliseconds kLongestWait(1000);
+constexpr std::chrono::milliseconds kLongestPause(1000);
 
 /// Waits for steps one after another with one watch and one deadline.
 class StepWaiter {
@@ -35,7 +35,7 @@ class StepWaiter {
       if (settle(index_.newest(), step, mode)) return;
       const std::chrono::milliseconds rest = time_left();
       if (stop_.stop_requested() || rest.count() <= 0) throw StepNotYetAvailable(step, mode);
-      watch_->wait(std::min(rest, kLongestWait));
+      watch_->wait(std::min(rest, kLongestPause));
     }
   }
 
@@ -50,7 +50,7 @@ class StepWaiter {
   }
 
   std::chrono::milliseconds time_left() const {
-    if (!timeout_) return kLongestWait;
+    if (!timeout_) return kLongestPause;
     return std::chrono::ceil<std::chrono::milliseconds>(begin_ + *timeout_ - index_.clock().now());
   }
 

@@ -28,7 +28,8 @@ bool UploadQueue::collections_are_due() const noexcept {
 
 std::optional<UploadQueue::Job> UploadQueue::next_in_order() {
   if (in_order_under_way_) return std::nullopt;
-  if (collections_are_due()) return Job{.kind = Kind::Collections, .version = collections_changed_};
+  if (collections_are_due())
+    return Job{.kind = Kind::CollectionsFile, .version = collections_changed_};
   if (front_is_ready())
     return Job{.kind = Kind::Index,
                .segment = entries_.front().segment,
@@ -64,7 +65,7 @@ void UploadQueue::done(const Job& job, bool is_there) {
   if (job.kind == Kind::Values)
     return values_settled(job, is_there ? Stage::Found : Stage::Uploaded);
   in_order_under_way_ = false;
-  if (job.kind == Kind::Collections) {
+  if (job.kind == Kind::CollectionsFile) {
     collections_uploaded_ = job.version;
   } else if (job.kind == Kind::End) {
     ended_ = true;

@@ -25,7 +25,7 @@ class UploadQueue {
     std::uint64_t bytes() const noexcept { return values_bytes + index_bytes; }
   };
 
-  enum class Kind { Collections, Values, Index, End };
+  enum class Kind { CollectionsFile, Values, Index, End };
   struct Job {
     Kind kind = Kind::Values;
     Segment segment = {};       // of values and index

@@ -171,7 +171,7 @@ Clock::duration Uploader::State::pause() {
 
 bool Uploader::State::perform(const Job& job) {
   switch (job.kind) {
-    case Kind::Collections:
+    case Kind::CollectionsFile:
       upload(collections_key(worker));
       return false;
     case Kind::Values:
