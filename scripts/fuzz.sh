@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets and prints a line for each; fails if one finds something.
+# Runs the fuzz targets, as many at once as there are cores, and prints a line for each; fails if one finds something.
 #
-# usage: scripts/fuzz.sh [SECONDS] [TARGET…]   60 s each if not given, of index, collections, events, s3, lua
+# usage: scripts/fuzz.sh [SECONDS] [TARGET…]   30 s each if not given, of index, collections, events, s3, lua
 #
 # What a target begins with are files of this repository. New inputs, what was found and what was printed stay in
 # build/fuzz: corpus/TARGET, found/TARGET, TARGET.log.
@@ -54,7 +54,7 @@ run_target() {
 }
 
 main() {
-  local seconds=60 status=0 target log=$build/build.log
+  local seconds=30 status=0 target log=$build/build.log
   if [[ ${1:-} =~ ^[0-9]+$ ]]; then
     seconds=$1
     shift
@@ -66,7 +66,15 @@ main() {
   : >"$log"
   [[ -f $build/build.ninja ]] || run_logged "$log" cmake --preset fuzz
   run_logged "$log" ninja -C "$build" "${@/#/fuzz_}"
-  for target; do run_target "$target" "$seconds" || status=1; done
+  for target; do
+    # Not more than there are cores: a slow machine finds less in the same time.
+    while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || status=1; done
+    (
+      trap 'stop_child; exit 143' TERM
+      run_target "$target" "$seconds"
+    ) &
+  done
+  while (($(jobs -p | wc -l))); do wait -n || status=1; done
   exit "$status"
 }
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Checks our C++: clang-format on every file of the checkout, clang-tidy on every source that build/dev compiles.
+# Checks the C++ sources: clang-format on every file of the checkout, clang-tidy on the sources that changed.
 #
-# usage: scripts/lint.sh [--fix | --format-only] [FILE…]   only these files; --fix formats them instead of
-#        complaining, --format-only leaves clang-tidy out
+# usage: scripts/lint.sh [--fix | --format-only] [--all | FILE…]
 #
-# clang-tidy takes several times as long as the compiler. A source that it found nothing in is not checked again
-# until the source, a header it includes, its options or the checks change; what was fine is remembered beside
-# other caches of this machine, by content, so that another checkout profits, too.
+#   --fix          formats the files instead of reporting them
+#   --format-only  leaves clang-tidy out
+#   --all          runs clang-tidy on every source: about two hours on two cores
+#   FILE…          checks these files alone
+#
+# A source has changed if a commit of the last 12 hours or the work tree changed it. clang-tidy takes several times
+# as long as the compiler, and needs a command for each single source: build/lint is configured for it, not built.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
@@ -14,7 +17,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 source "$here/stages.sh"
 
 version=14  # another clang-format formats differently
-fine=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/cupel-lint
 
 # Sets tool to the program $1 in our version.
 find_tool() {
@@ -38,100 +40,58 @@ check_format() {
   return "$status"
 }
 
-# Sets sources to those of the files that build/dev compiles, and options[source] to how.
-find_sources() {
-  local file command=''
-  local -A compiled=()
-  while IFS=$'\t' read -r file command; do compiled[$file]=$command; done < <(
-    awk -F '": "' '/^ *"command"/ { command = $2 } /^ *"file"/ { sub(/",?$/, "", $2); print $2 "\t" command }' \
-      build/dev/compile_commands.json
-  )
-  sources=()
-  for file in "${files[@]}"; do
-    command=${compiled[$PWD/$file]:-}
-    [[ -n $command ]] || continue
-    sources+=("$file")
-    options[$file]=${command//"$PWD"/}
-  done
-}
-
-# Sets stamp[source] to the file that says it is fine as it is. ninja knows what a source includes once it has
-# compiled it; without that there is no stamp.
-find_stamps() {
-  local checks file contents key
-  checks=$("$tool" --version)$(find . -maxdepth 2 -name .clang-tidy -exec cat {} +)
-  mkdir -p "$fine" 2>/dev/null || return 0
-  find "$fine" -type f -mtime +30 -delete
-  while read -r file contents; do
-    file=${file#"$PWD"/}
-    key=$(sha256sum <<<"$checks ${options[$file]:-} $contents")
-    stamp[$file]=$fine/${key%% *}
-  done < <(
-    cd build/dev
-    ninja -t deps >deps.txt 2>/dev/null
-    awk '/^ / { print $1 }' deps.txt | sort -u | xargs -r sha256sum 2>/dev/null |
-      awk 'NR == FNR { sum[$2] = $1; next }
-           /^[^ ]/ { source = "" }
-           /^ / { if (source == "") source = $1; contents[source] = contents[source] sum[$1] }
-           END { for (source in contents) print source, contents[source] }' - deps.txt
-  )
-}
-
-# Checks the pairs of source and stamp in todo, as many at once as there are cores.
-run_tidy() {
-  local reports status=0
-  # One report per source, so that they do not mingle.
-  reports=$(mktemp -d)
-  # shellcheck disable=SC2016
-  printf '%s\0' "${todo[@]}" | xargs -0 -n 2 -P "$(nproc)" bash -c '
-    report=$1/${2//\//-}
-    "$0" -p build/dev --quiet --extra-arg=-Wno-unknown-warning-option "$2" >"$report" 2>&1 && rm "$report" && : >"$3"
-  ' "$tool" "$reports" &
-  child=$!
-  wait "$child" || status=1
-  child=''
-  cat /dev/null "$reports"/* 2>/dev/null |
-    grep -vE '^[0-9]+ (warning|error)s? (generated|treated)|^Suppressed |^Use -header-filter' || true
-  rm -rf "$reports"
-  return "$status"
+# Prints the sources that commits of the last 12 hours or the work tree changed.
+changed_sources() {
+  local base
+  base=$(git rev-list -1 --before='12 hours ago' HEAD)
+  [[ -n $base ]] || base=$(git hash-object -t tree /dev/null)  # all is new
+  git diff --name-only --diff-filter=d "$base" -- '*.cc'
+  git ls-files --others --exclude-standard '*.cc'
 }
 
 check_tidy() {
-  local start=$SECONDS status=0 tool source sources known=0 todo=()
-  local -A options=() stamp=()
+  local start=$SECONDS status=0 tool reports source
+  local -a sources=()
   find_tool clang-tidy
   mkdir -p build
-  [[ -f build/dev/compile_commands.json ]] || run_logged build/dev.log cmake --preset dev
-  find_sources
-  if ((${#sources[@]} == 0)); then
-    echo "[2/2] clang-tidy: nothing to check, build/dev compiles none of these files"
-    [[ " ${files[*]} " != *".cc "* ]]
-    return
-  fi
-  find_stamps
-  for source in "${sources[@]}"; do
-    if [[ -f ${stamp[$source]:-} ]]; then
-      touch "${stamp[$source]}"
-      known=$((known + 1))
-    else
-      todo+=("$source" "${stamp[$source]:-/dev/null}")
-    fi
+  run_logged build/lint.log cmake --preset lint
+  for source in "${to_tidy[@]}"; do
+    ! grep -qF "\"$PWD/$source\"" build/lint/compile_commands.json || sources+=("$source")
   done
-  ((${#todo[@]} == 0)) || run_tidy || status=1
-  echo "[2/2] clang-tidy: ${#sources[@]} sources, $known of them known to be fine," \
-    "in $(duration $((SECONDS - start)))$(verdict "$status")"
+  if ((${#sources[@]} > 0)); then
+    # One report per source, so that they do not mingle.
+    reports=$(mktemp -d)
+    # shellcheck disable=SC2016
+    printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c '
+      report=$1/${2//\//-}
+      "$0" -p build/lint --quiet --extra-arg=-Wno-unknown-warning-option "$2" >"$report" 2>&1 && rm "$report"
+    ' "$tool" "$reports" &
+    child=$!
+    wait "$child" || status=1
+    child=''
+    cat /dev/null "$reports"/* 2>/dev/null |
+      grep -vE '^[0-9]+ (warning|error)s? (generated|treated)|^Suppressed |^Use -header-filter' || true
+    rm -rf "$reports"
+  fi
+  echo "[2/2] clang-tidy: ${#sources[@]} sources in $(duration $((SECONDS - start)))$(verdict "$status")"
   return "$status"
 }
 
 main() {
-  local status=0 fix='' format_only='' files i
+  local status=0 fix='' format_only='' all='' files to_tidy i
   [[ ${1:-} != --fix ]] || { fix=yes && shift; }
   [[ ${1:-} != --format-only ]] || { format_only=yes && shift; }
+  [[ ${1:-} != --all ]] || { all=yes && shift; }
   files=("$@")
   # They are given relative to where the caller is.
   for i in "${!files[@]}"; do files[i]=$(realpath -s --relative-to="${here%/*}" "${files[i]}"); done
   cd "${here%/*}"
-  ((${#files[@]})) || mapfile -t files < <(git ls-files --cached --others --exclude-standard '*.h' '*.cc')
+  to_tidy=("${files[@]}")
+  if ((${#files[@]} == 0)); then
+    mapfile -t files < <(git ls-files --cached --others --exclude-standard '*.h' '*.cc')
+    to_tidy=("${files[@]}")
+    [[ -n $all ]] || mapfile -t to_tidy < <(changed_sources)
+  fi
   for i in "${!files[@]}"; do [[ -f ${files[i]} ]] || unset 'files[i]'; done
   files=("${files[@]}")
   ((${#files[@]})) || { echo "lint.sh: no C++ here" && return; }

@@ -28,6 +28,13 @@ duration() {
   if (($1 < 100)); then echo "$1 s"; else echo "$((($1 + 30) / 60)) min"; fi
 }
 
+# stage_done NAME: prints how long the script has taken since the stage before.
+stage_done() {
+  local seconds=$((SECONDS - ${stage_began:-0}))
+  printf '      %s: %d min %02d s\n' "$1" $((seconds / 60)) $((seconds % 60))
+  stage_began=$SECONDS
+}
+
 # try_logged LOG COMMAND…: appends the command's output to LOG and returns its status.
 # On a terminal, ninja's progress is shown meanwhile.
 try_logged() {
