@@ -8,7 +8,7 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/copy_run.h"
 #include "progress.h"

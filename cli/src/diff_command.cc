@@ -11,7 +11,7 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "difference_text.h"
 #include "open_trial.h"
 #include "progress.h"

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "amount_text.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 
 namespace cupel {
 namespace {
@@ -19,18 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = 300;
-
-std::string line_of(std::string_view text) {
-  std::string line = printable(text.substr(0, kMostBytes));
-  const bool is_cut = text.size() > kMostBytes || line.size() > kMostBytes;
-  if (!is_cut) return line;
-  std::size_t end = std::min(line.size(), kMostBytes);
-  // Not inside a character of several bytes.
-  while (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0xC0U) == 0x80U) --end;
-  if (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0x80U) != 0) --end;
-  line.resize(end);
-  return line + "...";
-}
 
 // The values of a note, each nothing where it is not of the expected type.
 class Fields {
@@ -165,7 +153,7 @@ std::optional<std::string> words_of(const Json& json) {
 }  // namespace
 
 std::string note_in_words(std::string_view text) {
-  return line_of(words_of(Json::parse(note_json(text))).value_or(std::string(text)));
+  return printable(words_of(Json::parse(note_json(text))).value_or(std::string(text)), kMostBytes);
 }
 
 }  // namespace cupel

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "progress.h"
 
 namespace cupel {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <sstream>
 
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "filled_text.h"
 #include "rule_spec.h"
 #include "shell_text.h"

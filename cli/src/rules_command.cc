@@ -10,8 +10,8 @@
 
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/builtin_rules.h"
-#include "cupel/rules/printable.h"
 #include "rule_page.h"
 #include "rule_spec.h"
 #include "rule_template.h"

@@ -13,8 +13,8 @@
 
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/nearest_names.h"
+#include "cupel/core/printable.h"
 #include "demo.h"
 #include "plot.h"
 

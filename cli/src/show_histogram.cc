@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "histogram.h"
 #include "progress.h"
 #include "show.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "plot.h"
 #include "progress.h"
 #include "show.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "progress.h"
 #include "show.h"
 #include "table.h"

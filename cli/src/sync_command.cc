@@ -13,7 +13,7 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "cupel/writer/deliver_spool.h"
 #include "cupel/writer/seal_run.h"
 #include "progress.h"

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <utility>
 
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "text_width.h"
 
 namespace cupel {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 
 namespace cupel {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "natural_order.h"
 
 namespace cupel {

@@ -10,8 +10,8 @@
 #include "arguments.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "rule_self.h"
 
 namespace cupel::lua {
