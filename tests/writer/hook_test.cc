@@ -19,6 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 const std::vector<float> kFour = {1, -2, 3, 4};
@@ -361,6 +362,30 @@ TEST_P(AnyHookTest, names_that_cannot_be_are_refused) {
   const HookReport report = hook->close();
   EXPECT_EQ(report.problems.size(), 4);
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("fine \xc3\xa9\n\""));
+}
+
+TEST_P(AnyHookTest, a_name_that_cannot_be_is_reported_once_and_escaped) {
+  auto hook = make_hook();
+  for (int i = 0; i < 200; ++i) {
+    hook->next_step();
+    hook->save_tensor("\xff\x1b[2J.weight", view(kFour));
+    hook->save_scalar("loss", 1);
+  }
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr(R"("\xff\x1b[2J.weight")")));
+  EXPECT_EQ(logged_.find('\x1b'), std::string::npos);
+  EXPECT_EQ(report.steps_committed, 200);
+}
+
+TEST_P(AnyHookTest, names_that_cannot_be_leave_room_for_other_problems) {
+  auto hook = make_hook();
+  hook->next_step();
+  for (int i = 0; i < 200; ++i) hook->save_scalar("\xff" + std::to_string(i), 1);
+  hook->save_tensor("bad.weight", TensorView(static_cast<const float*>(nullptr), {4}));
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, SizeIs(11));
+  EXPECT_THAT(report.problems[9], HasSubstr("further names"));
+  EXPECT_THAT(report.problems.back(), HasSubstr("bad.weight"));
 }
 
 TEST_P(AnyHookTest, segments_are_sealed_when_they_are_large) {

@@ -10,6 +10,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
@@ -195,7 +196,7 @@ void Hook::State::disable(const char* what) noexcept {
 void Hook::State::warn_before_first_step(std::string_view name) {
   if (std::exchange(warned_before_first_step_, true)) return;
   log(LogLevel::Warning,
-      "saved before the first next_step(), and so not saved (said once): " + std::string(name));
+      "saved before the first next_step(), and so not saved (said once): " + printable(name));
 }
 
 void Hook::State::note(std::string text) {

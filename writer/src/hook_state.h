@@ -69,6 +69,8 @@ struct Hook::State {
 
   // A mistake that costs one call, not the run; told once per tensor.
   void complain(NamedTensor* tensor, const std::string& what);
+  // The same of a name that no tensor can have: the first ten names, each once.
+  void report_illegal_name(std::string_view name, const char* defect);
   void tell(std::string what);  // in the log and in the report
   void disable(const char* what) noexcept;
   void warn_before_first_step(std::string_view name);
@@ -195,6 +197,7 @@ struct Hook::State {
   std::mutex mutex_;  // what follows; training threads may save at once
   std::vector<std::string> problems_;
   std::vector<std::string> late_complaints_;
+  std::vector<std::size_t> illegal_names_;                          // that were reported, hashed
   std::vector<std::string> notes_;                                  // that are not in the run yet
   std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
   std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
