@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cupel/core/printable.h"
+
 namespace cupel {
 namespace {
 
@@ -24,8 +26,10 @@ std::string tensor_message(const std::string& tensor, std::int64_t step, Mode mo
 
 }  // namespace
 
-InvalidCollectionConfiguration::InvalidCollectionConfiguration(std::string collection_name)
-    : Error("The collection has neither patterns nor tensor names: collection " + collection_name),
+InvalidCollectionConfiguration::InvalidCollectionConfiguration(std::string collection_name,
+                                                               std::string_view hint)
+    : UsageError("The collection has neither patterns nor tensor names: collection " +
+                 printable(collection_name) + std::string(hint)),
       name(std::move(collection_name)) {}
 
 StepNotYetAvailable::StepNotYetAvailable(std::int64_t missing_step, Mode step_mode)

@@ -1,4 +1,5 @@
-// Problems that cost nothing but themselves. The hook reports them in its log and in its report.
+// Problems that cost nothing but themselves: illegal names, misspelt and empty collections. The hook
+// reports them in its log and in its report.
 
 #include <algorithm>
 #include <functional>
@@ -29,6 +30,28 @@ void Hook::State::report_illegal_name(std::string_view name, const char* defect)
       what += "; further names that no tensor can have are not reported";
   }
   tell(std::move(what));
+}
+
+void Hook::State::report_misspelt_collections() {
+  for (const std::string& name : empty_collections(collections, options)) {
+    const std::string hint = builtin_name_meant(name, options.profile);
+    if (hint.empty()) continue;  // calls may fill it
+    const InvalidCollectionConfiguration error(name, hint);
+    if (options.on_error == OnError::Disable)
+      tell(error.what(), LogLevel::Error);
+    else if (!closed)
+      throw error;
+  }
+}
+
+void Hook::State::report_empty_collections() {
+  for (const std::string& name : empty_collections(collections, options)) {
+    const std::string hint = builtin_name_meant(name, options.profile);
+    // The first step has reported misspelt ones, or thrown the first of them.
+    if (hint.empty() || options.on_error == OnError::Throw)
+      tell("no call put a tensor into the collection \"" + printable(name) +
+           "\", which has no patterns" + hint);
+  }
 }
 
 }  // namespace cupel

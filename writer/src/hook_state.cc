@@ -52,6 +52,8 @@ void check_options(const HookOptions& options) {
     demand(*budget > 0 && *budget < 1,
            "overhead_budget is a share, above 0 and below 1: " + std::to_string(*budget));
   for (const std::string& pattern : options.include_regex) static_cast<void>(Pattern(pattern));
+  for (const std::string& name : options.include_collections)
+    demand(!name.empty(), "include_collections has an empty name");
 }
 
 // Options as they hold in this process: who it is, and no wait that a clock cannot add.
@@ -155,8 +157,8 @@ void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
   tell(what);
 }
 
-void Hook::State::tell(std::string what) {
-  log(LogLevel::Warning, what);
+void Hook::State::tell(std::string what, LogLevel severity) {
+  log(severity, what);
   const std::lock_guard lock(mutex_);
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(what));
 }
@@ -235,6 +237,7 @@ void Hook::State::finish() {
   if (!early_scalars_.empty() && !step_mode) next_step();
   if (!plan) prepare();
   end_step();
+  if (decides && step_mode) report_empty_collections();
   if (writer) writer->wait_until_idle();
   check_writer();
   if (metrics) metrics->flush();

@@ -71,7 +71,8 @@ struct Hook::State {
   void complain(NamedTensor* tensor, const std::string& what);
   // The same of a name that no tensor can have: the first ten names, each once.
   void report_illegal_name(std::string_view name, const char* defect);
-  void tell(std::string what);  // in the log and in the report
+  // In the log and in the report.
+  void tell(std::string what, LogLevel severity = LogLevel::Warning);
   void disable(const char* what) noexcept;
   void warn_before_first_step(std::string_view name);
   // Tells readers of the run, with the next step that is committed.
@@ -167,6 +168,8 @@ struct Hook::State {
   bool has_room() const;
   void govern(Clock::time_point begin);
   void count_dropped(std::int64_t step);
+  void report_misspelt_collections();
+  void report_empty_collections();
   void count_lost();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);

@@ -50,7 +50,8 @@ SaveDecision Hook::State::decide(const Membership& members) const {
 
 void Hook::State::next_step() {
   const auto begin = Clock::now();
-  if (!plan) {
+  const bool is_first = !plan;
+  if (is_first) {
     prepare();
     first_begin_ = begin;
   }
@@ -70,6 +71,7 @@ void Hook::State::next_step() {
   ++steps_begun;
   govern(begin);
   begin_step();
+  if (is_first && decides) report_misspelt_collections();
   if (!late_complaints_.empty()) complain(nullptr, joined(std::exchange(late_complaints_, {})));
 }
 

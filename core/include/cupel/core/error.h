@@ -25,9 +25,10 @@ struct UsageError : Error {
   using Error::Error;
 };
 
-/// A collection that is to be used names neither patterns nor tensors.
-struct InvalidCollectionConfiguration : Error {
-  explicit InvalidCollectionConfiguration(std::string collection_name);
+/// A collection has neither patterns nor tensors, and its name is nearly that of a built-in one.
+struct InvalidCollectionConfiguration : UsageError {
+  /// `hint` ends the message: "; did you mean gradients?"
+  explicit InvalidCollectionConfiguration(std::string collection_name, std::string_view hint = {});
   std::string name;
 };
 
