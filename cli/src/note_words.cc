@@ -101,6 +101,18 @@ std::optional<std::string> dropped_steps(const Fields& note) {
          std::to_string(*count) + "): " + *why;
 }
 
+std::optional<std::string> hidden_steps(const Fields& note) {
+  const auto first = note.integer("first");
+  const auto last = note.integer("last");
+  const auto attempt = note.integer("attempt");
+  if (!first || !last || !attempt) return std::nullopt;
+  const std::string steps = *first == *last
+                                ? "step " + std::to_string(*first) + " of an earlier attempt is"
+                                : "steps " + std::to_string(*first) + " to " +
+                                      std::to_string(*last) + " of an earlier attempt are";
+  return steps + " hidden by attempt " + std::to_string(*attempt);
+}
+
 std::optional<std::string> commit_timeout(const Fields& note) {
   const auto step = note.integer("step");
   const auto waited = note.integer("waited_ms");
@@ -143,6 +155,7 @@ std::optional<std::string> words_of(const Json& json) {
   const std::string kind = note.text("kind").value_or("");
   if (kind == "saving_level") return saving_level(note);
   if (kind == "dropped_steps") return dropped_steps(note);
+  if (kind == "hidden_steps") return hidden_steps(note);
   if (kind == "commit_timeout") return commit_timeout(note);
   if (kind == "uploads_behind") return uploads_behind(note);
   if (kind == "uploads_recovered") return uploads_recovered(note);

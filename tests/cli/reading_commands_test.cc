@@ -9,6 +9,7 @@
 
 #include "cli/cli_fixture.h"
 #include "cupel/core/error.h"
+#include "cupel/writer/hook.h"
 #include "npy_file.h"
 #include "value_text.h"
 
@@ -310,6 +311,22 @@ TEST_F(CliTest, info_shows_notes_and_overhead_of_the_hook) {
   const Json info = run({"info", path(), "--json"}).json();
   EXPECT_EQ(info["overhead"], 0.015);
   EXPECT_EQ(info["notes"][0]["note"]["dropped"][0], 3);
+}
+
+TEST_F(CliTest, info_names_the_steps_that_a_training_begun_anew_hides) {
+  for (const int steps : {6, 2}) {
+    store_.remove("training_job_end.ts");  // as if the first had been killed
+    Hook hook({.out_dir = path(), .save_config = {.save_interval = 1}});
+    for (int i = 0; i < steps; ++i) {
+      hook.next_step();
+      hook.save_scalar("loss", 1);
+    }
+  }
+  const Ran ran = run({"info", path()});
+  EXPECT_THAT(ran.out, HasSubstr("steps     2, from 0 to 1\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nstep 0  worker_0  steps 0 to 5 of an earlier attempt are hidden "
+                                 "by attempt 1\n"));
+  EXPECT_EQ(run({"info", path(), "--json"}).json()["notes"][0]["note"]["last"], 5);
 }
 
 TEST_F(CliTest, info_tells_what_it_can_before_a_damaged_note) {

@@ -132,6 +132,7 @@ void Hook::State::open() {
     // All go on from there, one keeps the notes.
     if (options.worker != kChief && options.num_workers != 1) checkpoints.reset();
   }
+  find_earlier_steps();
   pool.emplace(options.buffer_bytes, kChunkBytes);
   metrics = MetricLog::from_environment();
   if (options.overhead_budget) {
@@ -242,6 +243,7 @@ void Hook::State::finish() {
   check_writer();
   if (metrics) metrics->flush();
   if (!writes) return;
+  report_hidden_steps();
   // All at once: a second step without values would have the number of the first.
   if (spool) count_lost();
   say_the_rest();

@@ -170,6 +170,10 @@ struct Hook::State {
   void count_dropped(std::int64_t step);
   void report_misspelt_collections();
   void report_empty_collections();
+  // An attempt hides the steps of earlier ones from its first step on.
+  void find_earlier_steps();
+  void note_hidden_steps();
+  void report_hidden_steps();
   void count_lost();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);
@@ -205,6 +209,8 @@ struct Hook::State {
   std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
   std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
 
+  std::int64_t earlier_last_ = -1;  // the last step of earlier attempts
+  std::int64_t hidden_from_ = -1;   // where this one began to hide them; -1: it has not
   LostSteps dropped_;  // since the last note about it: there was no room for their values
   bool dropped_by_spool_ = false;                          // the first of them
   LostSteps lost_;                                         // the same when they were written

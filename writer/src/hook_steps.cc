@@ -113,7 +113,10 @@ void Hook::State::begin_step() {
 void Hook::State::end_step() {
   if (!recorder || !recorder->has_records()) return;
   const std::int64_t step = recorder->step();
-  if (!recorder->dropped()) add_own_tensors();
+  if (!recorder->dropped()) {
+    note_hidden_steps();
+    add_own_tensors();
+  }
   const bool is_lost = recorder->dropped();
   Collections changed;
   std::optional<std::vector<std::byte>> file;

@@ -38,7 +38,9 @@ struct HookReport {
   std::int64_t steps_not_uploaded = 0;
   std::uint64_t bytes_not_uploaded = 0;
   std::vector<std::string> never_saved;  ///< Names that no saved collection wanted, sorted.
-  std::vector<std::string> problems;     ///< What went wrong, in order; empty when nothing did.
+  /// What went wrong, in order; empty when nothing did. Also steps of an earlier attempt that this
+  /// one hides for good, and collections that no call put a tensor into (docs/api.md).
+  std::vector<std::string> problems;
   /// What the hook told readers of the run about data that is missing: JSON texts, as in
   /// Trial::notes.
   std::vector<std::string> notes;
