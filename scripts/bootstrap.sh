@@ -15,7 +15,8 @@ usage() {
 usage: scripts/bootstrap.sh [SET…]              install what is missing (default: build)
        scripts/bootstrap.sh --print-prefix      print the CMAKE_PREFIX_PATH of what the cache holds
        scripts/bootstrap.sh --print-s3-server   print the folder of the S3 server for tests, if it is there
-       scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files
+       scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files for node
+       scripts/bootstrap.sh --print-python-readers  the same of those for Python: a virtual environment
 
 sets:
   demo    system packages and Arrow
@@ -41,7 +42,7 @@ build_packages=(
   ca-certificates xz-utils
 )
 test_packages=(
-  libgtest-dev libgmock-dev libbenchmark-dev python3 curl
+  libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv curl
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
 
@@ -53,11 +54,14 @@ declare -A suite=([arrow]="forky" [aws-crt]="bookworm")
 declare -A proof=([arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake")
 declare -A core_seconds=([arrow]=240 [aws-crt]=50)
 
-# What tests take from npm, each in a folder of its own: the S3 server, and readers of Arrow files that are not
-# ours. Their versions are those of the first package.
-declare -A npm_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers")
-declare -A npm_packages=(
+# Packages that tests take from npm and PyPI, each set in a folder of its own: the S3 server, and readers of Arrow
+# files that are not ours. The version of a set is that of its first package.
+tools=(s3-server arrow-readers python-readers)
+declare -A tool_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers" [python-readers]="Python readers")
+declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI)
+declare -A tool_packages=(
   [s3-server]="@20minutes/s3rver@4.0.4" [arrow-readers]="apache-arrow@21.2.0 nodejs-polars@0.24.0"
+  [python-readers]="pyarrow==26.0.1 polars==2.1.0 pandas==3.1.1 duckdb==2.0.0 numpy==2.4.6"
 )
 
 common_flags=(
@@ -160,21 +164,22 @@ print_prefix() {
   [[ -z $list ]] || echo "$list"
 }
 
-npm_version() {
-  local first=${npm_packages[$1]%% *}
-  echo "${first##*@}"
+tool_version() {
+  local first=${tool_packages[$1]%% *}
+  echo "${first##*[@=]}"
 }
 
-# Prints the folder of what npm installs, whether it is there or not.
-npm_prefix() {
-  local key
-  key=$(sha256sum <<<"${npm_packages[$1]}")
-  echo "$deps_dir/$1-$(npm_version "$1")-${key:0:12}"
+# Prints the folder of the tool $1, whether it is there or not. A virtual environment belongs to one python3.
+tool_prefix() {
+  local key=${tool_packages[$1]} python='import sys; print(sys.version, sys.base_prefix)'
+  [[ ${tool_registry[$1]} != PyPI ]] || key+=" $(python3 -c "$python" 2>/dev/null || true)"
+  key=$(sha256sum <<<"$key")
+  echo "$deps_dir/$1-$(tool_version "$1")-${key:0:12}"
 }
 
-print_npm_prefix() {
+print_tool_prefix() {
   local prefix
-  prefix=$(npm_prefix "$1")
+  prefix=$(tool_prefix "$1")
   [[ -z $deps_dir || ! -d $prefix ]] || echo "$prefix"
 }
 
@@ -457,26 +462,39 @@ install_dependency() {
   echo "$counter $name: done in $(duration $((SECONDS - start)))"
 }
 
-# Tests that want this skip themselves where it is not, so that a failure ends nothing else.
-install_from_npm() {
-  local what=$1 counter=$2 start=$SECONDS name prefix log work
+# fetch_tool NAME PACKAGE…: into $work. In a virtual environment that is moved afterwards, python works and other
+# programs do not.
+fetch_tool() {
+  local registry=${tool_registry[$1]}
+  shift
+  if [[ $registry == npm ]]; then
+    try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "$@"
+  else
+    try_logged "$log" python3 -m venv "$work" && try_logged "$log" "$work/bin/python" -m pip install \
+      --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@"
+  fi
+}
+
+# A failure ends nothing else: tests that need the tool skip themselves or are not registered.
+install_tool() {
+  local what=$1 counter=$2 start=$SECONDS name prefix log work registry=${tool_registry[$1]}
   local -a wanted
-  name="${npm_title[$what]} $(npm_version "$what")"
-  prefix=$(npm_prefix "$what")
+  name="${tool_title[$what]} $(tool_version "$what")"
+  prefix=$(tool_prefix "$what")
   log=$deps_dir/logs/${prefix##*/}.log
   work=$deps_dir/unfinished/${prefix##*/}
-  read -ra wanted <<<"${npm_packages[$what]}"
+  read -ra wanted <<<"${tool_packages[$what]}"
   exec 9>"$deps_dir/locks/${prefix##*/}"
   flock 9
   if [[ ! -d $prefix ]]; then
-    echo "$counter $name: fetching with npm"
+    echo "$counter $name: fetching from $registry"
     : >"$log"
     rm -rf "$work"
     mkdir -p "$work"
-    if try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "${wanted[@]}"; then
+    if fetch_tool "$what" "${wanted[@]}"; then
       mv -T "$work" "$prefix"
     else
-      echo "$counter $name: npm could not install it, tests that want it will be skipped (log: $log)"
+      echo "$counter $name: could not be fetched from $registry, tests that want it will not run (log: $log)"
       exec 9>&-
       return
     fi
@@ -500,8 +518,9 @@ main() {
     case $argument in
       -h | --help) usage && return ;;
       --print-prefix) print_prefix && return ;;
-      --print-s3-server) print_npm_prefix s3-server && return ;;
-      --print-arrow-readers) print_npm_prefix arrow-readers && return ;;
+      --print-s3-server | --print-arrow-readers | --print-python-readers)
+        print_tool_prefix "${argument#--print-}" && return
+        ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
       *) usage >&2 && exit 2 ;;
     esac
@@ -522,8 +541,8 @@ main() {
   ((${#missing[@]} == 0)) || ((EUID == 0)) || ask_for_packages
 
   ((${#missing[@]} == 0)) || todo+=(packages)
-  for what in s3-server arrow-readers; do
-    ((set < sets[test])) || [[ -d $(npm_prefix "$what") ]] || todo+=("$what")
+  for what in "${tools[@]}"; do
+    ((set < sets[test])) || [[ -d $(tool_prefix "$what") ]] || todo+=("$what")
   done
   for dep in "${dependencies[@]}"; do
     [[ -n $(installed_prefix "$dep") ]] || is_users_own "$dep" || todo+=("$dep")
@@ -542,9 +561,9 @@ main() {
     if [[ ${todo[i]} == packages ]]; then
       install_packages "$counter"
       read_system  # a compiler may be there only now
-    elif [[ -n ${npm_packages[${todo[i]}]:-} ]]; then
+    elif [[ -n ${tool_packages[${todo[i]}]:-} ]]; then
       # Waits for the network while the compiler works on the rest.
-      install_from_npm "${todo[i]}" "$counter" &
+      install_tool "${todo[i]}" "$counter" &
       downloads+=($!)
     else
       install_dependency "${todo[i]}" "$counter"
