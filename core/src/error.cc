@@ -14,6 +14,11 @@ std::string detailed(std::string message, std::string_view detail) {
   return message;
 }
 
+std::string place_text(const std::string& location, const std::string& key) {
+  if (location.empty()) return "key " + key;
+  return key.empty() ? location : location + ", key " + key;
+}
+
 std::string tensor_message(const std::string& tensor, std::int64_t step, Mode mode,
                            bool has_reductions, std::string_view detail) {
   std::string message =
@@ -81,13 +86,16 @@ FormatError::FormatError(std::string damaged_file, std::uint64_t damaged_offset,
       offset(damaged_offset),
       problem(what_is_wrong) {}
 
-StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed)
-    : Error(detailed("The store failed: key " + object_key, what_failed)),
+StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed,
+                       std::string store_location)
+    : Error(detailed("The store failed: " + place_text(store_location, object_key), what_failed)),
       key(std::move(object_key)),
-      retryable(may_be_retried) {}
+      retryable(may_be_retried),
+      location(std::move(store_location)) {}
 
-StoreFull::StoreFull(std::string object_key, std::string_view what_failed)
-    : StoreError(std::move(object_key), true, what_failed) {}
+StoreFull::StoreFull(std::string object_key, std::string_view what_failed,
+                     std::string store_location)
+    : StoreError(std::move(object_key), true, what_failed, std::move(store_location)) {}
 
 RuleEvaluationConditionMet::RuleEvaluationConditionMet(std::string rule_name,
                                                        std::int64_t fired_step, bool ends_rule)

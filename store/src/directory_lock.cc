@@ -41,7 +41,7 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
   if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos)
     throw UsageError("A lock must have the name of a file: '" + std::string(name) + "'");
   if (!internal::make_directories(directory, internal::Missing::Make))
-    fail(name, "make the directory", errno);
+    fail(directory, name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
   const std::lock_guard guard(held().mutex);
   for (;;) {
@@ -49,13 +49,14 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
     if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts)))
       return nullptr;
     internal::Descriptor file = internal::open_path(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (!file || ::fstat(file.get(), &facts) != 0) fail(name, "make the lock file", errno);
+    if (!file || ::fstat(file.get(), &facts) != 0)
+      fail(directory, name, "make the lock file", errno);
     struct flock whole_file = {};
     whole_file.l_type = F_WRLCK;
     whole_file.l_whence = SEEK_SET;
     if (internal::uninterrupted([&] { return ::fcntl(file.get(), F_SETLK, &whole_file); }) != 0) {
       if (errno == EACCES || errno == EAGAIN) return nullptr;
-      fail(name, "lock the file", errno);
+      fail(directory, name, "lock the file", errno);
     }
     // Whoever had the lock may have removed the file between our opening and our locking it.
     struct stat named = {};

@@ -103,14 +103,16 @@ struct FormatError : IndexReaderException {
 
 /// A store could not do what was asked; `retryable` says whether the same call may succeed later.
 struct StoreError : Error {
-  StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed);
+  StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed,
+             std::string store_location = {});
   std::string key;
   bool retryable;
+  std::string location;  ///< Of the store: a directory or a URL; empty where the key says it all.
 };
 
 /// The medium has no room for what was to be written; what was there before is as it was.
 struct StoreFull : StoreError {
-  StoreFull(std::string object_key, std::string_view what_failed);
+  StoreFull(std::string object_key, std::string_view what_failed, std::string store_location = {});
 };
 
 /// Thrown by Rule::invoke when the rule's condition is met (see rule.h; the runner returns lines
