@@ -49,8 +49,8 @@ void print_text(const VerifyReport& report, std::ostream& out) {
         << finding.offset << ": " << printable(finding.problem) << '\n';
   out << "checked " << count_text(report.index_files, "index file") << ", "
       << count_text(report.events_files, "events file") << ", " << count_text(report.steps, "step")
-      << ", " << count_text(report.rows, "tensor") << ", " << bytes_text(report.value_bytes)
-      << ": ";
+      << ", " << count_text(report.rows, "row") << ", " << bytes_text(report.value_bytes)
+      << " of values: ";
   out << (report.ok() ? "all as it was written" : count_text(report.damages(), "damage"))
       << (report.stopped ? " so far; stopped before all was checked\n" : "\n");
 }

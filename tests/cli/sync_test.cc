@@ -57,7 +57,7 @@ TEST_F(SyncCommand, seals_what_a_killed_process_left_of_a_run) {
   EXPECT_EQ(run({"sync", path()}).out, "nothing is left in " + path() + '\n') << "again";
   const Ran verified = run({"verify", path()});
   EXPECT_EQ(verified.code, kExitFine);
-  EXPECT_THAT(verified.out, HasSubstr("3 steps, 4 tensors"));
+  EXPECT_THAT(verified.out, HasSubstr("3 steps, 4 rows"));
 }
 
 TEST_F(SyncCommand, json_is_one_object_with_an_entry_for_each_directory) {

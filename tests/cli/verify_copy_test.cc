@@ -26,8 +26,8 @@ TEST_F(VerifyCommand, says_what_was_checked) {
   const Ran ran = run({"verify", path()});
   EXPECT_EQ(ran.code, kExitFine);
   EXPECT_EQ(ran.out,
-            "checked 1 index file, 1 events file, 3 steps, 4 tensors, 400 bytes: all as it was "
-            "written\n");
+            "checked 1 index file, 1 events file, 3 steps, 4 rows, 424 bytes of values: all as "
+            "it was written\n");
   EXPECT_EQ(ran.err, "");
 }
 

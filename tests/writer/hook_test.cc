@@ -10,6 +10,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/format/index_reader.h"
+#include "cupel/trial/verify_run.h"
 #include "hook_fixture.h"
 
 namespace cupel {
@@ -118,6 +119,23 @@ TEST_P(AnyHookTest, every_dtype_is_saved_under_its_name) {
     EXPECT_EQ(trial->tensor(std::string(to_string(dtype)) + ".weight").value(0).dtype(), dtype);
   }
   EXPECT_EQ(trial->tensor("utf8.weight").value(0).strings(), words);
+}
+
+TEST_P(AnyHookTest, counts_rows_and_bytes_of_values_as_readers_do) {
+  auto hook = make_hook();
+  for (int step = 0; step < 3; ++step) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(ramp(100)));
+    hook->save_scalar("loss", 1);  // in the index, as everything up to 64 bytes
+  }
+  const HookReport report = hook->close();
+  EXPECT_EQ(report.rows, 6);
+  EXPECT_EQ(report.value_bytes, 3 * (400U + 8U));
+  EXPECT_EQ(open_trial()->totals().rows, report.rows);
+  EXPECT_EQ(open_trial()->totals().value_bytes, report.value_bytes);
+  const VerifyReport verified = verify_run(*store);
+  EXPECT_EQ(verified.rows, static_cast<std::uint64_t>(report.rows));
+  EXPECT_EQ(verified.value_bytes, report.value_bytes);
 }
 
 TEST_P(AnyHookTest, saves_only_what_a_saved_collection_wants_at_the_step) {

@@ -345,7 +345,7 @@ HookReport Hook::State::told() const noexcept {
     numbers.steps_begun = report.steps_begun;
     numbers.steps_committed = report.steps_committed;
     numbers.last_committed_step = report.last_committed_step;
-    numbers.tensors_saved = report.tensors_saved;
+    numbers.rows = numbers.tensors_saved = report.rows;
     numbers.value_bytes = report.value_bytes;
     numbers.steps_dropped = report.steps_dropped;
     numbers.steps_left_out = report.steps_left_out;
@@ -369,7 +369,7 @@ void Hook::State::fill_report() noexcept {
     const WriterProgress progress = writer->progress();
     report.steps_committed = progress.steps;
     report.last_committed_step = progress.committed_step;
-    report.tensors_saved = progress.rows;
+    report.rows = report.tensors_saved = progress.rows;
     report.value_bytes = progress.value_bytes;
   }
   report.steps_begun = steps_begun;

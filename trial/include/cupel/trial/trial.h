@@ -94,9 +94,9 @@ struct Note {
 
 /// What `cupel info` counts.
 struct TrialTotals {
-  std::int64_t rows = 0;  ///< Tensors times steps times workers.
+  std::int64_t rows = 0;  ///< Tensors at steps from workers, without those of the hook itself.
   std::uint64_t index_bytes = 0;
-  std::uint64_t value_bytes = 0;  ///< In events files; values of up to 64 bytes are in the index.
+  std::uint64_t value_bytes = 0;  ///< Raw values, inline ones included.
   /// The hook's share of the run's wall time: the newest of each worker, averaged.
   std::optional<double> overhead;
   std::int64_t newest_time_us = 0;  ///< Of the newest committed step; 0 if none.

@@ -25,8 +25,9 @@ struct HookReport {
   std::int64_t steps_begun = 0;
   std::int64_t steps_committed = 0;  ///< Steps that saved something and are in the run.
   std::int64_t last_committed_step = -1;
-  std::int64_t tensors_saved = 0;  ///< Rows of the index.
-  std::uint64_t value_bytes = 0;   ///< Raw values, inline ones included.
+  std::int64_t rows = 0;           ///< Tensors at steps, as `cupel info` and `verify` count them.
+  std::int64_t tensors_saved = 0;  ///< The same as rows.
+  std::uint64_t value_bytes = 0;   ///< Raw values of them, inline ones included.
   /// Steps lost because the buffers or the spool were full: WhenFull::DropStep, or a full disk.
   std::int64_t steps_dropped = 0;
   std::int64_t steps_left_out = 0;  ///< Due steps that the overhead budget had no time for.
