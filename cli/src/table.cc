@@ -10,7 +10,7 @@
 namespace cupel {
 namespace {
 
-constexpr std::size_t kGap = 2;  // blanks between columns
+constexpr std::size_t kColumnGap = 2;  // blanks between columns
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::vector<std::size_t> Table::column_widths() const {
 std::size_t Table::width() const {
   std::size_t sum = 0;
   for (const std::size_t width : column_widths()) sum += width;
-  return sum + kGap * (alignment_.empty() ? 0 : alignment_.size() - 1);
+  return sum + kColumnGap * (alignment_.empty() ? 0 : alignment_.size() - 1);
 }
 
 void Table::print(std::ostream& out) const {
@@ -46,7 +46,7 @@ void Table::print(std::ostream& out) const {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - text_width(row[i]), ' ');
-      if (i > 0) line.append(kGap, ' ');
+      if (i > 0) line.append(kColumnGap, ' ');
       line += alignment_[i] == Align::Left ? row[i] + blanks : blanks + row[i];
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "chosen_rules.h"
+#include "closing_table.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_runner.h"
@@ -20,7 +23,6 @@
 #include "open_trial.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
-#include "table.h"
 
 namespace cupel {
 namespace {
@@ -116,23 +118,15 @@ class LinePrinter {
     text_.clear();
   }
 
-  // `summary`: of a watch that has ended in good order; else what was printed is counted.
-  void print_table(const RunSummary* summary) {
+  // `summary`: of a watch that has ended in good order; else what was printed is counted, and
+  // `error` is what ended it, which is said behind the table.
+  void print_table(const RunSummary* summary, std::string_view error = {}) {
     send();
     if (json_ || closing_.empty()) return;  // none: it never began
     if (summary != nullptr)
       for (const RuleSummary& rule : summary->rules) fired_[rule.name] = rule.steps_fired;
-    using enum Table::Align;
-    Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
-                {Left, Left, Right, Right, Right, Right, Left});
-    for (const VerdictLine& line : closing_) {
-      table.add({line.name, std::string(to_string(line.status)),
-                 line.first_step ? std::to_string(*line.first_step) : "-",
-                 std::to_string(fired_[line.name]), std::to_string(line.steps_evaluated),
-                 std::to_string(line.steps_skipped), line.message});
-    }
     if (found_) out_ << '\n';
-    table.print(out_);
+    print_closing_table(closing_, fired_, error, out_);
     out_.flush();
   }
 
@@ -197,8 +191,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
   try {
     summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); },
                          [&printer] { printer.send(); });
-  } catch (...) {
-    printer.print_table(nullptr);
+  } catch (const std::exception& error) {
+    printer.print_table(nullptr, error.what());
     throw;
   }
   printer.print_table(&summary);

@@ -17,6 +17,7 @@ namespace cupel::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr double kNaNLoss = std::numeric_limits<double>::quiet_NaN();
@@ -308,7 +309,24 @@ TEST_F(WatchCommand, damage_is_an_error_after_the_closing_table) {
   EXPECT_EQ(ran.code, kExitError);
   EXPECT_THAT(ran.out, StartsWith("step 0 TRAIN  ExplodingTensor"));
   EXPECT_THAT(ran.out, HasSubstr("\nExplodingTensor  Error"));
+  EXPECT_THAT(ran.out, Not(HasSubstr(writer_.index_key()))) << "it is said once";
   EXPECT_THAT(ran.err, HasSubstr(writer_.index_key()));
+}
+
+TEST_F(WatchCommand, errors_of_rules_are_below_the_closing_table_each_once) {
+  save(0);
+  writer_.finish();
+  const std::string rule = file("broken.lua");
+  std::ofstream(rule) << "return cupel.rule { name = 'Broken', invoke_at_step = function(self) "
+                         "error('" +
+                             std::string(150, 'x') + "') end }";
+  const Ran ran = run(watch({"--rule", rule, "--rule", rule}));
+  EXPECT_EQ(ran.code, kExitError);
+  const std::size_t below = ran.out.find("\n\nBroken, Broken#2: ");
+  ASSERT_NE(below, std::string::npos) << ran.out;
+  EXPECT_THAT(ran.out.substr(below), HasSubstr(std::string(150, 'x')));
+  std::istringstream table(ran.out.substr(0, below));
+  for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST_F(WatchCommand, an_interrupt_stops_the_rules_and_the_closing_table_is_printed) {
