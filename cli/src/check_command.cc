@@ -160,6 +160,8 @@ int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err)
     return any_gap(gaps) ? kExitFound : kExitFine;
   }
   if (options.target.empty()) throw UsageError("which run, or which configuration of a hook?");
+  if (options.target.ends_with(".json") && !std::filesystem::exists(options.target, ignored))
+    throw UsageError("There is no file " + options.target);
   const auto trial = open_trial(options.target);
   const auto gaps = [&] {
     const NoRefresh one_snapshot(*trial);

@@ -36,7 +36,7 @@ struct TensorsOptions {
   bool in_full = false;  // a table of what was saved of each
   bool json = false;
 };
-int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err);
+int run_tensors(const TensorsOptions& options, std::ostream& out);
 
 struct ShowOptions {
   std::string trial;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <system_error>
 
 #include "amount_text.h"
 #include "commands.h"
@@ -38,6 +39,9 @@ fs::path place_of(const Store& store) {
 
 void check_apart(const Store& source, const Store& destination) {
   const fs::path from = place_of(source), to = place_of(destination);
+  std::error_code ignored;
+  if (fs::exists(to, ignored) && !fs::is_directory(to, ignored))
+    throw UsageError("DST is a file, not a directory: " + to.string());
   if (from == to) throw UsageError("SRC and DST are the same place: " + from.string());
   if (is_inside(to, from)) throw UsageError("DST is inside SRC: " + to.string());
   if (is_inside(from, to)) throw UsageError("SRC is inside DST: " + from.string());
@@ -74,7 +78,7 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
   if (!report.stopped) return kExitFine;
   err << "cupel copy: stopped; DST holds a part of the run, and must be removed before another "
          "copy\n";
-  return kExitError;
+  return kExitInterrupted;
 }
 
 }  // namespace cupel

@@ -11,7 +11,6 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
 #include "difference_text.h"
 #include "open_trial.h"
 #include "progress.h"
@@ -29,16 +28,6 @@ void check(const DiffOptions& options) {
     throw UsageError("--collection and --regex exclude each other: give one of them");
   if (options.end_step && *options.end_step <= options.start_step)
     throw UsageError("--end-step must be greater than --start-step");
-}
-
-void require_collection(const Trial& a, const Trial& b, const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const Trial* trial : {&a, &b})
-    for (const auto& [name, collection] : trial->collections()) names.push_back(name);
-  if (std::find(names.begin(), names.end(), wanted) != names.end()) return;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  throw UsageError("neither run has a collection \"" + wanted + "\"" + did_you_mean(wanted, names));
 }
 
 RunComparison compare(const Trial& a, const Trial& b, const DiffOptions& options, Mode mode) {
@@ -156,7 +145,7 @@ int run_diff(const DiffOptions& options, std::ostream& out) {
   check(options);
   const auto a = open_trial(options.run_a), b = open_trial(options.run_b);
   const NoRefresh one_snapshot_each({a.get(), b.get()});
-  if (!options.collection.empty()) require_collection(*a, *b, options.collection);
+  if (!options.collection.empty()) require_collection({a.get(), b.get()}, options.collection);
   const RunComparison found = compare(*a, *b, options, mode);
   if (options.json) {
     print_json(out, found, options);

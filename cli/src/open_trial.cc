@@ -1,6 +1,7 @@
 #include "open_trial.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,23 +19,49 @@ constexpr std::int64_t kSilentAfterSeconds = 60;
 }  // namespace
 
 std::unique_ptr<Trial> open_trial(const std::string& path, TrialOptions options) {
-  try {
-    Progress progress("reading the index", Progress::Unit::Bytes);
-    options.progress = std::ref(progress);
-    return create_trial(path, std::move(options));
-  } catch (const MissingCollectionFiles& error) {
-    const bool more_is_said = error.what() != std::string(MissingCollectionFiles(error.run).what());
-    if (more_is_said) throw;
-    throw MissingCollectionFiles(
-        error.run,
-        "looked for collections/000000000/*_collections.json, which a hook writes when it starts");
-  }
+  Progress progress("reading the index", Progress::Unit::Bytes);
+  options.progress = std::ref(progress);
+  return create_trial(path, std::move(options));
 }
 
 Tensor require_tensor(const Trial& trial, const std::string& name) {
   if (const auto tensor = trial.find_tensor(name)) return *tensor;
   throw UsageError("the run has no tensor \"" + name + "\"" +
                    did_you_mean(name, trial.tensor_names()));
+}
+
+void require_collection(std::initializer_list<const Trial*> trials, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Trial* trial : trials)
+    for (const auto& [known, collection] : trial->collections()) names.push_back(known);
+  for (const auto& [known, collection] : builtin_collections(Profile::Generic))
+    names.push_back(known);
+  if (std::ranges::find(names, name) != names.end()) return;
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  throw UsageError(
+      (trials.size() == 1 ? "the run has no collection \"" : "neither run has a collection \"") +
+      name + "\"" + did_you_mean(name, names));
+}
+
+void require_step(const Trial& trial, std::int64_t step, Mode mode) {
+  const std::vector<std::int64_t> steps = trial.steps(mode, true);
+  if (std::ranges::binary_search(steps, step)) return;
+  throw UsageError("nothing was saved at step " + std::to_string(step) + " of mode " +
+                   std::string(to_string(mode)) + "; " + steps_near(steps, step));
+}
+
+std::string steps_near(const std::vector<std::int64_t>& steps, std::int64_t step) {
+  if (steps.empty()) return "there is no saved step of this mode";
+  constexpr std::ptrdiff_t kEachSide = 2;
+  const auto at = std::lower_bound(steps.begin(), steps.end(), step);
+  const auto begin = at - std::min(kEachSide, at - steps.begin());
+  const auto end = at + std::min(kEachSide, steps.end() - at);
+  std::string text = "saved steps near it:";
+  for (auto near = begin; near != end; ++near)
+    text += (near == begin ? " " : ", ") + std::to_string(*near);
+  return text;
 }
 
 void tell_damage(const Trial& trial) { trial.refresh(); }

@@ -16,6 +16,7 @@
 #include "cupel/rules/nearest_names.h"
 #include "cupel/rules/printable.h"
 #include "demo.h"
+#include "missing_run.h"
 #include "plot.h"
 
 namespace cupel {
@@ -55,8 +56,9 @@ class CommandLine {
         "  cupel watch runs/mnist --rule VanishingGradient --rule ExplodingTensor\n"
         "  cupel info runs/mnist\n"
         "  cupel COMMAND --help                          options and examples of a command\n\n"
-        "exit codes: 0 fine, 1 a rule's condition was met or cannot be, or runs differ,\n          "
-        "  2 an error");
+        "exit codes: 0 fine; 1 a rule's condition was met or cannot be, or runs differ;\n"
+        "            2 an error, or something asked for by name is not there;\n"
+        "            130 interrupted by a signal (Ctrl-C)");
     add_demo();
     add_info();
     add_steps();
@@ -130,7 +132,7 @@ class CommandLine {
                                 "  cupel tensors runs/mnist\n"
                                 "  cupel tensors runs/mnist --step 10 --collection gradients\n"
                                 "  cupel tensors runs/mnist --regex 'fc1|fc2'",
-                                [this] { return run_tensors(tensors_, out_, err_); });
+                                [this] { return run_tensors(tensors_, out_); });
     app->add_option("TRIAL", tensors_.trial, kTrialHelp)->required();
     add_mode(app, tensors_.mode);
     app->add_option("--step", tensors_.step, "only those saved at this step")
@@ -403,6 +405,9 @@ class CommandLine {
       out_.flush();
       if (out_) return code;
       err_ << "cupel " << command_name_ << ": the results could not be written\n";
+    } catch (const MissingCollectionFiles& error) {
+      out_.flush();
+      print_error(missing_run_text(error));
     } catch (const std::exception& error) {
       out_.flush();
       print_error(error.what());

@@ -18,31 +18,18 @@
 namespace cupel {
 namespace {
 
-// The saved steps around one that was not.
-std::string steps_around(const std::vector<std::int64_t>& steps, std::int64_t step) {
-  if (steps.empty()) return "it was saved at no step of this mode";
-  constexpr std::ptrdiff_t kEachSide = 2;
-  const auto at = std::lower_bound(steps.begin(), steps.end(), step);
-  const auto begin = at - std::min(kEachSide, at - steps.begin());
-  const auto end = at + std::min(kEachSide, steps.end() - at);
-  std::string text = "saved steps near it:";
-  for (auto near = begin; near != end; ++near)
-    text += (near == begin ? " " : ", ") + std::to_string(*near);
-  return text;
-}
-
 TensorRecord require_record(const Tensor& tensor, std::int64_t step, Mode mode,
                             const std::string& worker) {
   try {
     return tensor.record(step, mode, worker);
   } catch (const StepUnavailable& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const StepNotYetAvailable& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const NoMoreData& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const TensorUnavailableForStep& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   }
 }
 

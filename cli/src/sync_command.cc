@@ -16,6 +16,7 @@
 #include "cupel/rules/printable.h"
 #include "cupel/writer/deliver_spool.h"
 #include "cupel/writer/seal_run.h"
+#include "missing_run.h"
 #include "progress.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
@@ -43,7 +44,7 @@ std::string place_of(const std::string& path) {
   if (path.find("://") != std::string::npos)
     throw UsageError("takes a directory of this machine, not " + path);
   const std::string place = LocalStore(path).location();  // knows what "~/" is
-  if (!fs::is_directory(place)) throw UsageError("there is no such directory: " + path);
+  if (!fs::is_directory(place)) throw UsageError(missing_run_text(place));
   return place;
 }
 
@@ -204,6 +205,7 @@ int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
   } else {
     err << "cupel sync: something is left\n";
   }
+  if (!ok && signals.token().stop_requested()) return kExitInterrupted;
   return ok ? kExitFine : kExitError;
 }
 

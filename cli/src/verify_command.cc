@@ -73,7 +73,8 @@ int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostr
     print_text(report, out);
   }
   if (report.stopped) err << "cupel verify: stopped before all was checked\n";
-  return report.ok() && !report.stopped ? kExitFine : kExitError;
+  if (report.stopped) return kExitInterrupted;
+  return report.ok() ? kExitFine : kExitError;
 }
 
 }  // namespace cupel

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,7 +19,9 @@
 #include "closing_table.h"
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/rules/printable.h"
 #include "cupel/rules/rule_runner.h"
+#include "missing_run.h"
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
@@ -67,6 +70,16 @@ RuleOptions runner_options(const ChosenRule& rule) {
   return options;
 }
 
+// Throws UsageError where no run can come.
+void tell_waiting(const std::string& path, std::ostream& err) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) throw UsageError(missing_run_text(path));
+  err << "cupel watch: waiting for a run in " << printable(path);
+  if (const std::string runs = runs_below_text(path); !runs.empty())
+    err << "; below it are: " << printable(runs);
+  err << std::endl;
+}
+
 // Waits for the run; null when a stop was requested.
 std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
                                       std::optional<milliseconds> patience,
@@ -77,7 +90,7 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
   } catch (const MissingCollectionFiles&) {
     if (stop.stop_requested()) return nullptr;
   }
-  err << "cupel watch: waiting for a run in " << options.trial << std::endl;
+  tell_waiting(options.trial, err);
   opening.wait_for_run = patience.value_or(kForEver);
   const Clock::time_point begin = Clock::now();
   try {
@@ -86,8 +99,8 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
     if (stop.stop_requested()) return nullptr;
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited < opening.wait_for_run) throw;  // waiting is in vain
-    throw MissingCollectionFiles(
-        error.run, "waited " + std::to_string(waited.count()) + " ms for a hook to begin");
+    throw Error(missing_run_text(error) + "; waited " + std::to_string(waited.count()) +
+                " ms for a hook to begin");
   }
 }
 
@@ -158,6 +171,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
   const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
+  require_directory_of(options.out);
   if (options.jobs < 0) throw UsageError("--jobs must be at least 1");
 
   const StopOnSignal signals;
@@ -167,7 +181,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                       : wait_for_trial(options, idle_timeout, stop, err);
   if (trial == nullptr) {
     err << "cupel watch: stopped before a run began in " << options.trial << '\n';
-    return kExitFine;
+    return kExitInterrupted;
   }
 
   constexpr int kMostJobs = 4;
@@ -196,6 +210,7 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
     throw;
   }
   printer.print_table(&summary);
+  if (stop.stop_requested()) return kExitInterrupted;
   if (summary.had_errors()) return kExitError;
   return summary.found_issues() ? kExitFound : kExitFine;
 }

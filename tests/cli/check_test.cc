@@ -149,7 +149,9 @@ TEST_F(CheckCommand, mistakes_are_2) {
   EXPECT_THAT(run({"check", write("empty.json", ""), "--rule", "DeadRelu"}).err,
               HasSubstr("this is no JSON"));
   EXPECT_THAT(run({"check", file("absent"), "--rule", "DeadRelu"}).err,
-              HasSubstr("Collections files are missing"));
+              HasSubstr("There is no directory " + file("absent")));
+  EXPECT_THAT(run({"check", file("absent.json"), "--rule", "DeadRelu"}).err,
+              HasSubstr("There is no file " + file("absent.json")));
   EXPECT_THAT(
       run({"check", good, "--config", write("r.json", R"([{"RuleConfigurationName": "R"}])")}).err,
       HasSubstr("unknown rule \"R\""));

@@ -229,13 +229,15 @@ TEST_F(ReadingCommands, tensors_in_full_tells_what_was_saved_of_each) {
   EXPECT_EQ(run({"tensors", path(), "-l", "--json"}).code, kExitError);
 }
 
-TEST_F(ReadingCommands, tensors_says_why_a_list_is_empty) {
+TEST_F(ReadingCommands, tensors_answers_unknown_names_and_steps_with_the_nearest) {
   Ran ran = run({"tensors", path(), "--collection", "gradient", "--json"});
-  EXPECT_EQ(ran.out, "[]\n");
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("no collection \"gradient\"; did you mean gradients?"));
   ran = run({"tensors", path(), "--step", "5"});
-  EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("nothing was saved at step 5"));
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("nothing was saved at step 5 of mode GLOBAL; saved steps near it: "
+                                 "0, 10, 20"));
 }
 
 TEST_F(ReadingCommands, tensors_takes_a_collection_or_a_pattern_not_both) {

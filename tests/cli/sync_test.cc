@@ -111,8 +111,8 @@ TEST_F(SyncCommand, what_is_damaged_is_told_and_left_alone) {
 TEST_F(SyncCommand, what_is_no_directory_is_an_error) {
   scratch_.add_to_file("a_file", "text");
   for (const auto& [target, words] : std::vector<std::pair<std::string, std::string>>{
-           {file("absent"), "there is no such directory"},
-           {file("a_file"), "there is no such directory"},
+           {file("absent"), "There is no directory " + file("absent")},
+           {file("a_file"), "a_file is a file; a run is a directory"},
            {"s3://bucket/run", "takes a directory of this machine"},
            {"", ""}}) {
     const Ran ran = run({"sync", target});

@@ -78,7 +78,7 @@ TEST_F(VerifyCommand, names_from_files_cannot_steer_the_terminal) {
 TEST_F(VerifyCommand, an_absent_run_is_an_error) {
   const Ran ran = run({"verify", file("absent")});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_THAT(ran.err, HasSubstr("Collections files are missing"));
+  EXPECT_THAT(ran.err, HasSubstr("There is no directory " + file("absent")));
 }
 
 class CopyCommand : public VerifyCommand {

@@ -336,7 +336,7 @@ TEST_F(WatchCommand, an_interrupt_stops_the_rules_and_the_closing_table_is_print
     const Ran ran = run_reading(watch({"--rule", "VanishingGradient"}), [&](const std::string&) {
       if (!std::exchange(raised, true)) std::raise(signal);
     });
-    EXPECT_EQ(ran.code, kExitFound);
+    EXPECT_EQ(ran.code, kExitInterrupted);
     EXPECT_THAT(ran.out, HasSubstr("\nVanishingGradient  Stopped"));
     EXPECT_THAT(ran.out, HasSubstr("\nExplodingTensor    IssuesFound"));
   }
@@ -355,6 +355,24 @@ TEST_F(CliTest, watch_waits_for_a_run_that_is_not_there_yet) {
   EXPECT_THAT(ran.out, StartsWith("step 0 TRAIN  ExplodingTensor  loss"));
 }
 
+TEST_F(CliTest, watch_names_the_runs_below_a_directory_that_is_none) {
+  WorkerWriter(store_).save_steps({0});
+  const Ran ran =
+      run({"watch", scratch_.path(), "--rule", "ExplodingTensor", "--idle-timeout", "0.02"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("waiting for a run in " + scratch_.path() +
+                                 "; below it are: " + path() + "\n"));
+  EXPECT_THAT(ran.err,
+              HasSubstr(scratch_.path() + " is not a run; below it are: " + path() + "; waited "));
+}
+
+TEST_F(CliTest, watch_does_not_wait_for_a_run_in_a_file) {
+  scratch_.add_to_file("a_file", "text");
+  const Ran ran = run({"watch", file("a_file"), "--rule", "ExplodingTensor"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("a_file is a file; a run is a directory"));
+}
+
 TEST_F(CliTest, watch_waits_for_a_run_no_longer_than_the_idle_timeout) {
   const Ran ran = run({"watch", path(), "--rule", "ExplodingTensor", "--idle-timeout", "0.02"});
   EXPECT_EQ(ran.code, kExitError);
@@ -368,7 +386,7 @@ TEST_F(CliTest, an_interrupt_ends_the_waiting_for_a_run) {
       [raised = false](const std::string&) mutable {
         if (!std::exchange(raised, true)) std::raise(SIGINT);
       });
-  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_EQ(ran.code, kExitInterrupted);
   EXPECT_THAT(ran.err, HasSubstr("stopped before a run began"));
 }
 
