@@ -327,6 +327,10 @@ std::uint64_t LocalStore::free_bytes() const {
   return static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
 }
 
+LockState LocalStore::lock_state(std::string_view name) const noexcept {
+  return DirectoryLock::state(root_, name);
+}
+
 std::unique_ptr<Watch> LocalStore::watch(std::string_view prefix) const {
   check_prefix(prefix);
   return internal::watch_directory(root_, prefix, watch_method_);
