@@ -78,6 +78,7 @@ struct WatchOptions {
   bool first = false;
   bool explain = false;
   std::optional<double> idle_timeout;  // seconds
+  bool until_writer_gone = false;
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
   std::optional<std::int64_t> wait_window;  // steps

@@ -11,12 +11,6 @@
 #include "progress.h"
 
 namespace cupel {
-namespace {
-
-// A run without a new step for longer may be dead.
-constexpr std::int64_t kSilentAfterSeconds = 60;
-
-}  // namespace
 
 std::unique_ptr<Trial> open_trial(const std::string& path, TrialOptions options) {
   Progress progress("reading the index", Progress::Unit::Bytes);
@@ -66,27 +60,27 @@ std::string steps_near(const std::vector<std::int64_t>& steps, std::int64_t step
 
 void tell_damage(const Trial& trial) { trial.refresh(); }
 
-RunStatus status_of(const Trial& trial) {
-  if (trial.ended()) return {RunStatus::Kind::Ended, 0};
+std::int64_t seconds_of_silence(const Trial& trial) {
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(
                        std::chrono::system_clock::now().time_since_epoch())
                        .count();
   const std::int64_t newest = trial.totals().newest_time_us / 1'000'000;
-  const std::int64_t silent = newest == 0 ? 0 : std::max<std::int64_t>(0, now - newest);
-  return {silent > kSilentAfterSeconds ? RunStatus::Kind::Silent : RunStatus::Kind::Running,
-          silent};
+  return newest == 0 ? 0 : std::max<std::int64_t>(0, now - newest);
 }
 
-std::string to_text(const RunStatus& status) {
-  switch (status.kind) {
-    case RunStatus::Kind::Ended:
-      return "ended";
-    case RunStatus::Kind::Running:
-      return "running";
-    case RunStatus::Kind::Silent:
+std::string status_text(RunStatus status, std::int64_t silent_seconds) {
+  const std::string seconds = std::to_string(silent_seconds) + " s";
+  switch (status) {
+    case RunStatus::Silent:
+      return "silent for " + seconds;
+    case RunStatus::Interrupted:
+      return "interrupted: no process writes it" +
+             (silent_seconds == 0 ? "" : "; the newest step is " + seconds + " old");
+    case RunStatus::Ended:
+    case RunStatus::Running:
       break;
   }
-  return "silent for " + std::to_string(status.silent_seconds) + " s";
+  return std::string(to_string(status));
 }
 
 }  // namespace cupel

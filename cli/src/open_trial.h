@@ -30,13 +30,10 @@ std::string steps_near(const std::vector<std::int64_t>& steps, std::int64_t step
 /// readable, and then call this.
 void tell_damage(const Trial& trial);
 
-/// The run's end as `info` and others tell it.
-struct RunStatus {
-  enum class Kind { Running, Silent, Ended };
-  Kind kind = Kind::Running;
-  std::int64_t silent_seconds = 0;  // since the newest step; Running and Silent
-};
-RunStatus status_of(const Trial& trial);
-std::string to_text(const RunStatus& status);
+/// Seconds since the newest step was committed; 0 if there is none.
+std::int64_t seconds_of_silence(const Trial& trial);
+
+/// A status for people: "interrupted: no process writes it; the newest step is 12 s old".
+std::string status_text(RunStatus status, std::int64_t silent_seconds);
 
 }  // namespace cupel

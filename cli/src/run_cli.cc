@@ -223,6 +223,8 @@ class CommandLine {
     app->add_option("--idle-timeout", watch_.idle_timeout,
                     "end after so many seconds without a run or a new step")
         ->type_name("SECONDS");
+    app->add_flag("--until-writer-gone", watch_.until_writer_gone,
+                  "end as soon as no process writes the run any more, as at its end");
     app->add_option("--start-step", watch_.start_step, "the first global step to judge")
         ->capture_default_str()
         ->transform(whole_number(0));

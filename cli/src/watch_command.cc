@@ -25,6 +25,7 @@
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
+#include "status_news.h"
 #include "stop_on_signal.h"
 
 namespace cupel {
@@ -184,6 +185,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
     return kExitInterrupted;
   }
 
+  if (options.until_writer_gone) warn_of_unseen_writers(*trial, err);
+
   constexpr int kMostJobs = 4;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   RuleRunner runner(*trial,
@@ -193,6 +196,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .stop_at_first = options.first,
                      .wait = !options.no_wait,
                      .idle_timeout = idle_timeout,
+                     .until_writer_gone = options.until_writer_gone,
+                     .on_status = status_news(err, options.until_writer_gone),
                      .explain = options.explain,
                      .out = options.out,
                      .actions = actions,

@@ -107,6 +107,7 @@ struct RuleRunner::State : StepFeed::Sink {
   // Of the feed, whose thread calls them.
   void add(std::vector<Step> fresh) override;
   void tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) override;
+  void status_changed(RunStatus status) override;
   bool enough() override;
   void follow(const runner_detail::StepFeedOptions& feed_options);
 
@@ -170,7 +171,8 @@ struct RuleRunner::State : StepFeed::Sink {
   std::optional<StepFeed::End> end;  // there are no more steps; fixed once it is there
   Clock::time_point tick_time;
   std::shared_ptr<const Snapshot> tick_snapshot;
-  const Entry* awaited = nullptr;  // by run()'s thread
+  std::optional<RunStatus> status_news;  // not told yet
+  const Entry* awaited = nullptr;        // by run()'s thread
   bool stop_requested = false;
   bool ending = false;  // run() has no use for more outcomes
   // Where there are any; set before other threads begin. Its own thread wakes run() to its end.
@@ -203,6 +205,12 @@ void RuleRunner::State::tick(Clock::time_point now, std::shared_ptr<const Snapsh
   tick_snapshot = std::move(snapshot);
   for (Entry& entry : entries) entry.tick_is_due = true;
   work_to_do.notify_all();
+}
+
+void RuleRunner::State::status_changed(RunStatus status) {
+  const std::lock_guard lock(mutex);
+  status_news = status;
+  news.notify_one();
 }
 
 bool RuleRunner::State::enough() {
@@ -434,6 +442,7 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .wait = options.wait,
                                       .idle_timeout = options.idle_timeout,
                                       .tick_interval = options.tick_interval,
+                                      .until_writer_gone = options.until_writer_gone,
                                       .notes = options.explain};
   run_ids = trial->run_ids();
   if (!options.out.empty()) journal.emplace(options);
@@ -477,6 +486,7 @@ RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, boo
     if (begins ? std::ranges::any_of(entries, has_tick) : has_tick(entry)) return News::Between;
     if (begins && actions && actions->has_outcomes()) return News::Between;
     if (!entry.outcomes.empty()) return News::Outcome;
+    if (begins && status_news) return News::Between;
     if (no_more) return News::End;
     return std::nullopt;
   };
@@ -557,8 +567,18 @@ void RuleRunner::State::say_line(const VerdictLine& line) {
   on_line(line);
 }
 
-// What was found between steps, of rules whose outcomes were all said, and what was done.
+// How the run stands; what was found between steps, of rules whose outcomes were all said, and what
+// was done.
 void RuleRunner::State::say_between() {
+  std::optional<RunStatus> status;
+  {
+    const std::lock_guard lock(mutex);
+    status = std::exchange(status_news, std::nullopt);
+  }
+  if (status && options.on_status) {
+    on_pause();
+    options.on_status(*status);
+  }
   for (Entry& entry : entries) {
     std::optional<Outcome> outcome;
     {

@@ -284,6 +284,31 @@ TEST_F(CliTest, info_says_that_an_old_run_without_an_end_is_silent) {
   EXPECT_GT(info["silent_seconds"], 60);
 }
 
+TEST_F(CliTest, info_says_that_a_run_whose_process_is_gone_is_interrupted) {
+  auto lock = DirectoryLock::try_acquire(path(), ".lock-worker_0");
+  WorkerWriter(store_).save_steps({0});  // in 2023
+  EXPECT_EQ(run({"info", path(), "--json"}).json()["status"], "running");
+  lock.reset();
+  EXPECT_THAT(run({"info", path()}).out,
+              HasSubstr("status    interrupted: no process writes it; the newest step is "));
+  const Json info = run({"info", path(), "--json"}).json();
+  EXPECT_EQ(info["status"], "interrupted");
+  EXPECT_GT(info["silent_seconds"], 60);
+}
+
+TEST_F(CliTest, info_and_verify_and_diff_count_the_same_things_by_the_same_words) {
+  WorkerWriter writer(store_);
+  writer.save(0, {scalar("loss", 1), scalar("cupel/overhead", 0.5)}).save_steps({1}).finish();
+  EXPECT_THAT(run({"info", path()}).out, HasSubstr("\nrows      2\n"));
+  EXPECT_THAT(run({"info", path()}).out, HasSubstr("\nvalues    16 bytes\n"));
+  EXPECT_THAT(run({"verify", path()}).out, HasSubstr("2 steps, 2 rows, 16 bytes of values: "));
+  EXPECT_THAT(run({"diff", path(), path()}).out, HasSubstr("2 steps, 2 rows ("));
+  const Json info = run({"info", path(), "--json"}).json();
+  const Json verified = run({"verify", path(), "--json"}).json();
+  for (const char* key : {"rows", "value_bytes"}) EXPECT_EQ(info[key], verified[key]) << key;
+  EXPECT_EQ(run({"diff", path(), path(), "--json"}).json()["rows"], info["rows"]);
+}
+
 TEST_F(CliTest, info_of_a_run_that_has_just_begun) {
   WorkerWriter writer(store_);
   EXPECT_THAT(run({"info", path()}).out, HasSubstr("status    running\n"));

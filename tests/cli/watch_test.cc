@@ -6,16 +6,19 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/cli_fixture.h"
+#include "cupel/format/layout.h"
 
 namespace cupel::testing {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -261,7 +264,66 @@ TEST_F(WatchCommand, ends_after_a_silence) {
   save(0);
   const Ran ran = run(watch({"--idle-timeout", "0.02"}));
   EXPECT_EQ(ran.code, kExitFine);
-  EXPECT_THAT(ran.out, HasSubstr("no new step for 20 ms"));
+  EXPECT_THAT(ran.out, EndsWith("\n\nExplodingTensor: no new step for 20 ms\n"));
+}
+
+/// The run of WatchCommand with the lock that a hook holds.
+class WatchInterrupted : public WatchCommand {
+ protected:
+  void hold() { lock_ = DirectoryLock::try_acquire(path(), lock_name("worker_0")); }
+  void give_up() { lock_.reset(); }
+  std::unique_ptr<DirectoryLock> lock_;
+};
+
+constexpr const char* kInterrupted =
+    "cupel watch: the run is interrupted: it has not ended, and no process writes it any more";
+
+TEST_F(WatchInterrupted, ends_at_once_when_it_is_asked_to_and_judges_what_was_committed) {
+  hold();
+  save(0);
+  save(1, true);
+  give_up();
+  const Ran ran = run(watch({"--until-writer-gone"}));
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_EQ(ran.err, std::string(kInterrupted) + "\n");
+  EXPECT_THAT(ran.out, EndsWith("ExplodingTensor  IssuesFound           1            1          2  "
+                                "      0\n"));
+}
+
+TEST_F(WatchInterrupted, says_so_once_and_ends_after_a_silence) {
+  hold();
+  save(0);
+  give_up();
+  const Ran ran = run(watch({"--idle-timeout", "1.5"}));
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_EQ(ran.err, std::string(kInterrupted) +
+                         "; waiting for one that goes on (--until-writer-gone ends the watch "
+                         "here)\n");
+  EXPECT_THAT(ran.out, HasSubstr("ExplodingTensor: no new step for 1500 ms\n"));
+}
+
+TEST_F(WatchInterrupted, follows_a_trainer_that_comes_back) {
+  hold();
+  save(0);
+  give_up();
+  const Ran ran = run_reading(
+      watch({}), [](const auto&) {},
+      [this](const std::string& err) {
+        if (err.ends_with("the watch here)\n")) hold();
+        if (!err.ends_with("a process writes the run again\n")) return;
+        save(1, true);
+        writer_.finish();
+        give_up();
+      });
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.out, StartsWith("step 1 TRAIN  ExplodingTensor"));
+}
+
+TEST_F(WatchInterrupted, a_run_that_is_written_or_has_no_locks_is_not_said_to_be) {
+  save(0);
+  EXPECT_EQ(run(watch({"--idle-timeout", "0.02", "--until-writer-gone"})).err, "");
+  hold();
+  EXPECT_EQ(run(watch({"--idle-timeout", "0.02", "--until-writer-gone"})).err, "");
 }
 
 TEST_F(WatchCommand, prints_each_line_while_the_run_goes_on) {

@@ -70,6 +70,49 @@ TEST_F(LiveWatch, an_interrupted_watcher_still_closes_its_rules) {
   ASSERT_EQ(rest.size(), 2);
   EXPECT_THAT(rest[1], HasSubstr(R"("status":"Stopped")"));
   EXPECT_THAT(rest[1], HasSubstr(R"("final":true)"));
+  EXPECT_EQ(watcher.end(), 130);
+}
+
+TEST_F(LiveWatch, ends_when_the_trainer_is_killed_if_it_is_asked_to) {
+  fs::create_directories(directory_);
+  Program watcher(watch({"--until-writer-gone"}));
+  Program trainer({CUPEL_STEPPING_TRAINER, run_});
+  trainer.write("vh");
+  EXPECT_THAT(watcher.read_line(), HasSubstr("IssuesFound"));
+  EXPECT_TRUE(trainer.kill());
+  const auto rest = watcher.rest();
+  ASSERT_EQ(rest.size(), 2);
+  EXPECT_THAT(rest[0], HasSubstr(R"("status":"IssuesFound")"));
+  EXPECT_THAT(rest[1], HasSubstr(R"("status":"NoIssuesFound")"));
+  EXPECT_EQ(watcher.end(), 1);
+  Program info({CUPEL_COMMAND, "info", run_, "--json"});
+  EXPECT_THAT(info.read_line(), HasSubstr(R"("status":"interrupted")"));
+}
+
+TEST_F(LiveWatch, follows_a_trainer_that_was_killed_and_comes_back) {
+  fs::create_directories(directory_);
+  Program watcher(watch({}));
+  {
+    Program trainer({CUPEL_STEPPING_TRAINER, run_});
+    trainer.write("vh");
+    EXPECT_THAT(watcher.read_line(), HasSubstr(R"("step":0)"));
+    trainer.kill();
+  }
+  Program trainer({CUPEL_STEPPING_TRAINER, run_});
+  trainer.write("hhv");
+  EXPECT_EQ(trainer.end(), 0);
+  EXPECT_THAT(watcher.rest().at(2), HasSubstr(R"("step":2)")) << "behind two that tell of a rewind";
+  EXPECT_EQ(watcher.end(), 1);
+}
+
+TEST_F(LiveWatch, a_command_that_is_interrupted_by_a_signal_ends_with_130) {
+  for (const bool interrupted : {true, false}) {
+    Program demo({CUPEL_COMMAND, "demo", (directory_ / "demo").string()});
+    char first = 0;
+    ASSERT_TRUE(demo.read_char(first));
+    interrupted ? demo.interrupt() : demo.terminate();
+    EXPECT_EQ(demo.end(), 130);
+  }
 }
 
 }  // namespace

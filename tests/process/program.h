@@ -69,6 +69,7 @@ class Program {
     return lines;
   }
   void interrupt() const { ::kill(pid_, SIGINT); }
+  void terminate() const { ::kill(pid_, SIGTERM); }
   /// False: it had ended by itself.
   bool kill() {
     ::kill(pid_, SIGKILL);

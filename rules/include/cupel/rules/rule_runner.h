@@ -13,6 +13,7 @@
 #include "cupel/rules/parameters.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/verdict_line.h"
+#include "cupel/trial/run_status.h"
 
 namespace cupel {
 
@@ -26,6 +27,12 @@ struct RunnerOptions {
   bool wait = true;  ///< false: judge what is there now, then end.
   /// End after so long without a new step.
   std::optional<std::chrono::milliseconds> idle_timeout = std::nullopt;
+  /// End as soon as the run is seen to be interrupted (RunStatus), as at its end: what was
+  /// committed is judged. Nothing follows from it where the locks of writers cannot be seen.
+  bool until_writer_gone = false;
+  /// Called with Interrupted when the run is seen to be so, and with Running when a process writes
+  /// it again; from the thread in run(), between lines.
+  std::function<void(RunStatus)> on_status = {};
   /// Also say per step what each rule selected, read and compared; before it, what hooks noted of
   /// themselves up to that step, each once.
   bool explain = false;

@@ -17,6 +17,7 @@
 #include "cupel/trial/name_selection.h"
 #include "cupel/trial/pins.h"
 #include "cupel/trial/reduction_table.h"
+#include "cupel/trial/run_status.h"
 #include "cupel/trial/step_range.h"
 #include "cupel/trial/tensor.h"
 #include "cupel/trial/tensor_value.h"
@@ -161,7 +162,8 @@ class Trial {
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,
                                   bool show_incomplete_steps = false) const;
   /// Sorted global steps that are not before `first`; costs as much as there are of them.
-  std::vector<std::int64_t> steps_from(std::int64_t first) const;
+  std::vector<std::int64_t> steps_from(std::int64_t first,
+                                       bool show_incomplete_steps = false) const;
   /// Modes that have data; never Global.
   std::vector<Mode> modes() const;
   std::optional<Mode> mode(std::int64_t global_step) const;
@@ -222,6 +224,8 @@ class Trial {
   /// Whether the end marker is there and everything before it has been read; never true of a view
   /// pinned up to a step, which shall look the same afterwards as it did live.
   bool ended() const;
+  /// How the run stands now, also on a pinned view. Looks for no steps. Throws StoreError.
+  RunStatus status() const;
   /// Looks for newly committed steps; true if there were any, or the run ended. Does nothing when
   /// ended. A pinned view stays as it is.
   bool refresh() const;
