@@ -35,6 +35,7 @@ VerdictLine ActionQueue::Outcome::line() const {
   line.tensors.clear();
   line.findings_beyond = 0;
   line.missing_workers.clear();
+  line.incident = 0;
   line.message = message;
   line.action = ActionOutcome{to_text(order.action), result, attempts};
   return line;

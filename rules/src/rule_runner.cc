@@ -157,16 +157,19 @@ struct RuleRunner::State : StepFeed::Sink {
   bool stopped = false;  // stop() cut off what was still to be said; of run()'s thread
   LineCallback on_line;
   PauseCallback on_pause;
+  IncidentCallback on_incident_over;
   runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::optional<RunnerJournal> journal;
   std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable work_to_do;  // for workers
   std::condition_variable news;        // for run()'s thread
   // Guarded by mutex, as are the upper halves of the entries:
-  std::deque<Step> steps;            // those that some rule has still to see
-  std::size_t steps_before = 0;      // how many have left `steps` at the front
+  std::deque<Step> steps;        // those that some rule has still to see
+  std::size_t steps_before = 0;  // how many have left `steps` at the front
+  std::optional<std::int64_t> newest_step;
+  std::chrono::system_clock::time_point newest_at;
   std::optional<StepFeed::End> end;  // there are no more steps; fixed once it is there
   Clock::time_point tick_time;
   std::shared_ptr<const Snapshot> tick_snapshot;
@@ -192,6 +195,10 @@ void RuleRunner::State::follow(const runner_detail::StepFeedOptions& feed_option
 
 void RuleRunner::State::add(std::vector<Step> fresh) {
   const std::lock_guard lock(mutex);
+  if (!fresh.back().rewound) {
+    newest_step = fresh.back().step;
+    newest_at = std::chrono::system_clock::now();
+  }
   std::move(fresh.begin(), fresh.end(), std::back_inserter(steps));
   work_to_do.notify_all();
 }
@@ -457,7 +464,8 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
     feed.first_fresh_note = std::max(feed.first_fresh_note, entry.found.next_step);
     const std::optional<std::int64_t> end_step = end_of(entry);
     if (feed.end_step) feed.end_step = end_step ? std::max(*feed.end_step, *end_step) : end_step;
-    entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads());
+    entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads(),
+                         entry.options.only_if_fed);
   }
   if (entries.empty()) feed = {.start_step = options.start_step, .end_step = options.end_step};
   if (journal) {
@@ -542,10 +550,12 @@ void RuleRunner::State::leave_step() {
 }
 
 void RuleRunner::State::say(Entry& entry, const Step* step, Outcome outcome) {
-  std::vector<VerdictLine> lines;
-  const bool begins = entry.report->take(step, std::move(outcome), options.explain, lines);
-  for (const VerdictLine& line : lines) say_line(line);
-  if (begins && actions) actions->order(entry.actions, lines.back());
+  const RuleReport::News taken = entry.report->take(step, std::move(outcome), options.explain);
+  for (const VerdictLine& line : taken.lines) {
+    say_line(line);
+    if (line.begins_incident && actions) actions->order(entry.actions, line);
+  }
+  if (taken.over) on_incident_over(*taken.over);
 }
 
 void RuleRunner::State::say_notes(const std::vector<Note>& notes) {
@@ -632,11 +642,11 @@ void RuleRunner::State::close_reports() {
       report.end(RuleStatus::Stopped, "stopped before the run ended");
     } else if (end && end->error) {
       report.end(RuleStatus::Error, text_of(end->error));
-    } else if (const std::string why = report.why_it_saw_nothing(); !why.empty()) {
-      report.end(report.record().summary.status, why);
-    } else if (end && end->idle) {
-      report.end(report.record().summary.status,
-                 "no new step for " + std::to_string(options.idle_timeout->count()) + " ms");
+    } else {
+      std::string why = report.why_it_judged_nothing();
+      if (why.empty() && end && end->idle)
+        why = "no new step for " + std::to_string(options.idle_timeout->count()) + " ms";
+      report.end(report.record().summary.status, std::move(why));
     }
   }
 }
@@ -688,11 +698,13 @@ void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
   entry.found.summary = std::move(summary);
 }
 
-RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause) {
+RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause,
+                           const IncidentCallback& on_incident_over) {
   State& state = *state_;
   if (std::exchange(state.has_run, true)) throw UsageError("a runner runs once");
   state.on_line = on_line;
   state.on_pause = on_pause ? on_pause : [] {};
+  state.on_incident_over = on_incident_over ? on_incident_over : [](const Incident&) {};
   const auto feed_options = state.prepare();
   const auto workers = std::min(static_cast<std::size_t>(state.options.jobs), state.entries.size());
   bool came_to_end = false;
@@ -720,7 +732,7 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   RunSummary summary;
   std::vector<RuleRecord> records;
   for (const State::Entry& entry : state.entries) {
-    state.say_line(entry.report->closing_line());
+    if (entry.report->has_lines()) state.say_line(entry.report->closing_line());
     records.push_back(entry.report->record());
     summary.rules.push_back(records.back().summary);
   }
@@ -730,6 +742,14 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
 }
 
 void RuleRunner::stop() { state_->request_stop(); }
+
+RunnerProgress RuleRunner::progress() const {
+  const std::lock_guard lock(state_->mutex);
+  return {.newest_step = state_->newest_step,
+          .newest_at = state_->newest_at,
+          .steps_judged = static_cast<std::int64_t>(state_->steps_before),
+          .steps_behind = static_cast<std::int64_t>(state_->steps.size())};
+}
 
 void RuleRunner::State::request_stop() {
   const std::lock_guard lock(mutex);

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::size_t kMostDetails = 1024;
 
 // A file that is not what we wrote is refused as a whole, wherever the reading of it fails.
@@ -36,8 +36,8 @@ std::optional<std::int64_t> optional_number(const Json& json) {
 }
 
 RuleStatus parse_status(const std::string& text) {
-  for (const RuleStatus status :
-       {RuleStatus::IssuesFound, RuleStatus::NoIssuesFound, RuleStatus::Error, RuleStatus::Stopped})
+  for (const RuleStatus status : {RuleStatus::IssuesFound, RuleStatus::NoIssuesFound,
+                                  RuleStatus::NothingSeen, RuleStatus::Error, RuleStatus::Stopped})
     if (text == to_string(status)) return status;
   throw UsageError("an unknown status: " + text);
 }
@@ -51,8 +51,27 @@ std::int64_t count_of(const Json& json) {
   return static_cast<std::int64_t>(count);
 }
 
+Json json_of(const Incident& incident) {
+  return {{"mode", to_string(incident.mode)},  {"number", incident.number},
+          {"first_step", incident.first_step}, {"last_step", incident.last_step},
+          {"steps", incident.steps},           {"findings", incident.findings}};
+}
+
+Incident incident_of(const Json& json, const RuleSummary& of) {
+  return {.rule = of.rule,
+          .name = of.name,
+          .mode = parse_mode(json.at("mode").get<std::string>()),
+          .number = count_of(json.at("number")),
+          .first_step = count_of(json.at("first_step")),
+          .last_step = count_of(json.at("last_step")),
+          .steps = count_of(json.at("steps")),
+          .findings = count_of(json.at("findings"))};
+}
+
 Json json_of(const RuleRecord& record) {
   const RuleSummary& summary = record.summary;
+  Json open = Json::array();
+  for (const auto& [mode, incident] : record.open_incidents) open.push_back(json_of(incident));
   Json json = {{"rule", summary.rule},
                {"name", summary.name},
                {"status", to_string(summary.status)},
@@ -65,7 +84,9 @@ Json json_of(const RuleRecord& record) {
                {"next_step", record.next_step},
                {"rewinds", record.rewinds ? Json(*record.rewinds) : Json()},
                {"closed", record.closed},
-               {"firing", record.firing},
+               {"has_judged", summary.has_judged},
+               {"incidents", record.incidents},
+               {"open_incidents", std::move(open)},
                {"blind_steps", record.blind_steps},
                {"blind_reason", record.blind_reason}};
   if (record.last)
@@ -92,7 +113,12 @@ RuleRecord record_of(const Json& json) {
   if (const Json& rewinds = json.at("rewinds"); !rewinds.is_null())
     record.rewinds = static_cast<std::size_t>(count_of(rewinds));
   record.closed = json.at("closed");
-  record.firing = json.at("firing");
+  summary.has_judged = json.at("has_judged");
+  record.incidents = count_of(json.at("incidents"));
+  for (const Json& open : json.at("open_incidents")) {
+    Incident incident = incident_of(open, summary);
+    record.open_incidents.emplace(incident.mode, std::move(incident));
+  }
   record.blind_steps = count_of(json.at("blind_steps"));
   record.blind_reason = json.at("blind_reason");
   if (json.contains("last")) {
@@ -169,7 +195,7 @@ std::string to_json(const RunnerState& state) {
 
 RunnerState parse_runner_state(std::string_view text, const std::string& file) {
   return read_or_refuse(text, file, [](const Json& json) {
-    if (json.at("version") != kVersion) throw UsageError("another version");
+    if (json.at("version") != kVersion) throw UsageError("it is of another version of cupel");
     RunnerState state;
     state.runner = json.value("runner", "");
     state.runs = json.at("runs").get<std::vector<std::string>>();
@@ -205,6 +231,7 @@ VerdictLine parse_verdict_line(std::string_view text, const std::string& file) {
     line.message = json.at("message");
     if (json.contains("missing_workers"))
       line.missing_workers = json.at("missing_workers").get<std::vector<std::string>>();
+    line.incident = json.value("incident", std::int64_t{0});
     return line;
   });
 }

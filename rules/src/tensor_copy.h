@@ -59,7 +59,7 @@ class TensorCopy {
   /// The same of a copy that is only remembered, for a judgement to come.
   template <class F>
   void noted(F&& words) {
-    verdict_.count(1);
+    verdict_.remember(1);
     if (rule_.explaining()) tell(false, 0, 0, words());
   }
 

@@ -155,6 +155,8 @@ std::string_view to_string(RuleStatus status) noexcept {
       return "IssuesFound";
     case RuleStatus::NoIssuesFound:
       return "NoIssuesFound";
+    case RuleStatus::NothingSeen:
+      return "NothingSeen";
     case RuleStatus::Error:
       return "Error";
     case RuleStatus::Stopped:
@@ -211,6 +213,7 @@ std::string to_json(const VerdictLine& line) {
       object.add("steps_evaluated", line.steps_evaluated);
       object.add("steps_skipped", line.steps_skipped);
     }
+    if (line.incident > 0) object.add("incident", line.incident);
   }
   return text;
 }

@@ -152,8 +152,9 @@ Verdict LuaRule::invoke_at_step(std::int64_t step) {
 
 // Where the rule judged nothing and said nothing: why not.
 void LuaRule::explain_silence(std::int64_t step, Verdict& verdict) {
-  const bool said = verdict.datapoints() > 0 || verdict.fired() || !verdict.applicable() ||
-                    !verdict.skips().empty() || !verdict.why_to_ask_again().empty();
+  const bool said = verdict.datapoints() > 0 || verdict.remembered() > 0 || verdict.fired() ||
+                    !verdict.applicable() || !verdict.skips().empty() ||
+                    !verdict.why_to_ask_again().empty();
   if (said) return;
   std::string missing;
   for (std::size_t i = 0; i < needed_.size(); ++i) {

@@ -58,7 +58,7 @@ TEST_F(LuaWatchCommand, watch_prints_the_lines_of_any_rule) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : lines[0].items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("time", "trial", "rule", "name", "step", "mode", "mode_step",
-                                "status", "tensors", "message"));
+                                "status", "tensors", "message", "incident"));
   EXPECT_EQ(lines[0]["tensors"].dump(),
             R"([{"name":"loss","worker":"worker_0","value":12.0,"threshold":10.0}])");
   EXPECT_EQ(lines[0]["message"], "loss: 12 > 10");

@@ -135,6 +135,21 @@ TEST_F(RunnerActionsTest, a_step_at_which_a_rule_could_not_look_ends_no_incident
   EXPECT_THAT(judge_spelled("fnfmfsnf"), ElementsAre("noted/Rule/0/0", "noted/Rule/7/0"));
 }
 
+TEST_F(RunnerActionsTest, a_step_of_another_mode_ends_no_incident) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  for (std::int64_t step = 0; step < 6; ++step)
+    writer.save({step, step % 2 == 0 ? Mode::Train : Mode::Eval, step / 2}, {scalar("loss", 1)});
+  writer.finish();
+  Trial trial = run.open();
+  RunnerOptions more = options();
+  more.actions = {note()};
+  RuleRunner runner(trial, more);
+  runner.add(spelled(trial, "fsfsfs"));
+  run_all(runner);
+  EXPECT_THAT(done(), ElementsAre("noted/Rule/0/0"));
+}
+
 TEST_F(RunnerActionsTest, each_action_is_told_in_a_line_of_the_step_that_fired) {
   LossRun run({0, 1, 2});
   run.writer.finish();

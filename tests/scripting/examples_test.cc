@@ -307,9 +307,9 @@ TEST(ExampleActivationOutliers, equal_activations_have_no_outliers) {
 
 TEST(ExampleActivationOutliers, what_has_no_raw_numbers_is_skipped) {
   EXPECT_THAT(verdict_of("activation_outliers", output_run(reduced("output", "max", 9))),
-              ElementsAre("NoIssuesFound, skipped 1"));
+              ElementsAre("NothingSeen, skipped 1"));
   EXPECT_THAT(verdict_of("activation_outliers", output_run(texts("output", {"cat", "dog"}))),
-              ElementsAre("NoIssuesFound, skipped 1"));
+              ElementsAre("NothingSeen, skipped 1"));
 }
 
 TEST(ExampleActivationOutliers, takes_several_patterns_and_needs_raw_values_of_each) {

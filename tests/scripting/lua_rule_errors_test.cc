@@ -167,7 +167,7 @@ TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
     return std::string(to_string(summary.status)) + " " + std::to_string(summary.steps_evaluated) +
            " " + std::to_string(summary.steps_skipped);
   };
-  EXPECT_EQ(lines("trial:tensor('absent')"), "NoIssuesFound 2 2");
+  EXPECT_EQ(lines("trial:tensor('absent')"), "NothingSeen 2 2");
   EXPECT_EQ(lines("trial:tensor('w'):value(step)"), "NoIssuesFound 2 1");
   EXPECT_EQ(lines("trial:tensor('loss'):value(step // 2)"), "NoIssuesFound 2 1");
   EXPECT_EQ(lines("trial:tensor('loss'):value(step + 4)"), "Error 0 0");

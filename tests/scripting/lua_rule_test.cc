@@ -73,6 +73,13 @@ TEST(LuaRule, an_issue_may_be_said_many_times) {
   EXPECT_EQ(verdict.findings_beyond(), 5);
 }
 
+TEST(LuaRule, what_was_read_and_only_remembered_does_not_count_as_judged) {
+  const Verdict verdict = judged("trial:tensor('loss'):value(step) self:only_remembered()");
+  EXPECT_EQ(verdict.datapoints(), 0);
+  EXPECT_EQ(verdict.remembered(), 1);
+  EXPECT_TRUE(verdict.applicable());
+}
+
 TEST(LuaRule, what_is_skipped_is_told_with_its_reason) {
   EXPECT_THAT(said("self:skip { tensor = 'loss', worker = 'worker_0', reason = 'too odd' }"),
               ElementsAre("skips loss worker_0: too odd"));
