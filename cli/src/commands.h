@@ -84,7 +84,9 @@ struct WatchOptions {
   std::string out;                          // a file to keep the lines in
   std::vector<std::string> actions;
   bool dry_run = false;
-  int jobs = 0;  // 0: as the machine has processors, up to 4
+  bool strict = false;  // exit 1 also where a rule had nothing to judge
+  bool all = false;     // every finding for a person, not incidents
+  int jobs = 0;         // 0: as the machine has processors, up to 4
   bool json = false;
 };
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);

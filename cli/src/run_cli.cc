@@ -207,7 +207,8 @@ class CommandLine {
   void add_watch() {
     CLI::App* app = add_command(
         "watch", "Evaluate rules over a run while it grows, until it ends",
-        "  cupel watch runs/mnist --rule VanishingGradient\n"
+        "  cupel watch runs/mnist\n"
+        "  cupel watch runs/mnist --rule VanishingGradient --strict\n"
         "  cupel watch runs/mnist --rule ExplodingTensor,only_nan=True --first --json\n"
         "  cupel watch runs/mnist --rule VanishingGradient,threshold=1e-6 --no-wait --explain",
         [this] { return run_watch(watch_, out_, err_); });
@@ -216,6 +217,10 @@ class CommandLine {
     add_rule_choice(app, watch_.rules);
     app->add_flag("--no-wait", watch_.no_wait, "judge what is there now; without a run: error");
     app->add_flag("--first", watch_.first, "a rule ends at its first firing");
+    app->add_flag("--all", watch_.all, "print every finding, not where incidents begin and end");
+    app->add_flag(
+        "--strict", watch_.strict,
+        "exit with 1 also where a rule that was named, or every rule, had nothing to judge");
     app->add_flag("--explain", watch_.explain,
                   "show at every step what each rule selected, read and compared");
     app->add_option("--idle-timeout", watch_.idle_timeout,
@@ -329,7 +334,7 @@ class CommandLine {
     app->add_option(
            "--rule", choice.specs,
            "NAME[,param=value…] or FILE.lua[:NAME][,param=value…]; may be given many times "
-           "(see cupel rules)")
+           "(see cupel rules); all: every built-in rule that needs no parameter")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     app->add_option("--config", choice.config, "a file of DebugRuleConfigurations")

@@ -1,6 +1,9 @@
-// Evaluates rules over a run as it comes: waits for the run, runs the rules, prints lines.
+// Evaluates rules over a run as it comes: waits for the run, runs the rules, prints lines. A person
+// gets a line where an incident begins and one where it is over, and on a terminal a line that
+// changes; --all and JSON give every finding.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -12,15 +15,21 @@
 #include <thread>
 #include <vector>
 
+#include "amount_text.h"
 #include "chosen_rules.h"
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/rules/printable.h"
 #include "cupel/rules/rule_runner.h"
+#include "cupel/trial/pins.h"
+#include "incident_text.h"
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
 #include "table.h"
+#include "unfed_rules.h"
+#include "watch_status.h"
 
 namespace cupel {
 namespace {
@@ -59,6 +68,7 @@ RuleOptions runner_options(const ChosenRule& rule) {
                       .end_step = rule.runner.end_step,
                       .stop_at_first = rule.runner.stop_on_first_fire,
                       .actions = rule.actions,
+                      .only_if_fed = rule.is_of_set,
                       .configuration = rule.configuration};
   // To let the firing out ends the rule, too.
   if (rule.runner.raise_eval_cond.value_or(false)) options.stop_at_first = true;
@@ -89,30 +99,70 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
   }
 }
 
+// What the run held when the watch began.
+struct FoundRun {
+  std::optional<std::int64_t> newest_step = {};
+  std::chrono::system_clock::time_point newest_at = {};
+};
+
+// Reports to a person that the run is there.
+FoundRun report_run(Trial& trial, const std::string& path, std::size_t rules, std::ostream& err) {
+  const NoRefresh one_snapshot(trial);
+  const std::vector<std::int64_t> steps = trial.steps();
+  err << "cupel watch: run found in " << printable(path) << ": " << count_text(steps.size(), "step")
+      << " so far, " << count_text(rules, "rule") << std::endl;
+  if (steps.empty()) return {};
+  try {
+    using std::chrono::microseconds;
+    return {steps.back(),
+            std::chrono::system_clock::time_point(microseconds(trial.totals().newest_time_us))};
+  } catch (const Error&) {
+    return {};  // damage, which whoever judges meets
+  }
+}
+
 // Prints lines as they come, those that come together with one write; and what became of each rule
 // at the end.
 class LinePrinter {
  public:
-  LinePrinter(std::ostream& out, bool json) : out_(out), json_(json) {}
+  LinePrinter(std::ostream& out, const WatchOptions& options)
+      : out_(out), json_(options.json), every_finding_(options.json || options.all) {}
+
+  // Of any thread.
+  std::int64_t findings() const { return findings_; }
+  // Whatever is printed from now on makes it step aside; null: nothing does.
+  void set_status(WatchStatus* status) { status_ = status; }
 
   void print(const VerdictLine& line) {
     if (line.note) return print_note(line);
     const bool fired = line.status == RuleStatus::IssuesFound && !line.final_line;
-    if (fired) ++fired_[line.name];
-    found_ |= fired || line.action.has_value();
-    if (json_) {
-      add(to_json(line));
-    } else if (line.final_line) {
-      closing_.push_back(line);
+    if (fired) {
+      ++fired_[line.name];
+      findings_ += std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(line.tensors.size()) + line.findings_beyond);
+    }
+    if (json_) return add(to_json(line));
+    if (line.final_line) return closing_.push_back(line);
+    if (fired && !every_finding_) {
+      if (line.begins_incident) print_news(begin_text(line));
+    } else if (fired || line.action) {
+      print_news(to_text(line));
     } else {
       add(to_text(line));
     }
   }
 
+  void print_over(const Incident& incident) {
+    if (!every_finding_) print_news(over_text(incident));
+  }
+
   void send() {
     if (text_.empty()) return;
-    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-    out_.flush();
+    const auto write = [this] {
+      out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+      out_.flush();
+    };
+    status_ != nullptr ? status_->step_aside(write) : write();
     text_.clear();
   }
 
@@ -139,6 +189,11 @@ class LinePrinter {
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15U;
 
+  void print_news(std::string_view line) {
+    found_ = true;
+    add(line);
+  }
+
   void add(std::string_view line) {
     text_.append(line) += '\n';
     if (text_.size() >= kMostBytes) send();
@@ -151,6 +206,9 @@ class LinePrinter {
 
   std::ostream& out_;
   const bool json_;
+  const bool every_finding_;
+  WatchStatus* status_ = nullptr;
+  std::atomic<std::int64_t> findings_ = 0;
   std::string text_;  // lines that are still to be sent
   std::vector<VerdictLine> closing_;
   std::map<std::string, std::int64_t> fired_;
@@ -160,7 +218,9 @@ class LinePrinter {
 }  // namespace
 
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
-  const std::vector<ChosenRule> rules = choose_rules(options.rules);
+  RuleChoice choice = options.rules;
+  if (choice.specs.empty() && choice.config.empty()) choice.specs = {std::string(kRulesOfSet)};
+  const std::vector<ChosenRule> rules = choose_rules(choice);
   const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
@@ -191,19 +251,41 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .dry_run = options.dry_run});
   for (const ChosenRule& rule : rules) runner.add(rule.make(*trial), runner_options(rule));
 
-  LinePrinter printer(out, options.json);
+  const FoundRun found =
+      options.json ? FoundRun() : report_run(*trial, options.trial, rules.size(), err);
+  LinePrinter printer(out, options);
+  std::optional<WatchStatus> status(
+      std::in_place,
+      [&] {
+        const RunnerProgress progress = runner.progress();
+        const bool was_there = progress.newest_step <= found.newest_step;
+        return watch_status_text(progress, printer.findings(),
+                                 was_there ? found.newest_at : progress.newest_at,
+                                 std::chrono::system_clock::now());
+      },
+      options.json ? StatusLine::Terminal() : StatusLine::standard_error());
+  const auto end_status = [&] {
+    printer.set_status(nullptr);
+    status.reset();
+  };
+  printer.set_status(&*status);
   const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
   RunSummary summary;
   try {
     summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); },
-                         [&printer] { printer.send(); });
+                         [&printer] { printer.send(); },
+                         [&printer](const Incident& incident) { printer.print_over(incident); });
   } catch (...) {
+    end_status();
     printer.print_table(nullptr);
     throw;
   }
+  end_status();
   printer.print_table(&summary);
+  report_unfed_rules(rules, summary, *trial, err);
   if (summary.had_errors()) return kExitError;
-  return summary.found_issues() ? kExitFound : kExitFine;
+  return summary.found_issues() || (options.strict && is_unfed(rules, summary)) ? kExitFound
+                                                                                : kExitFine;
 }
 
 }  // namespace cupel
