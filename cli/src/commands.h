@@ -52,7 +52,7 @@ struct ShowOptions {
   bool plot = false;
   bool log = false;
   bool histogram = false;
-  std::int64_t width = 80;  // columns that people's output may take
+  std::optional<std::int64_t> width;  // columns that people's output may take; else the terminal's
   bool json = false;
 };
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);

@@ -17,6 +17,7 @@
 #include "cupel/rules/printable.h"
 #include "demo.h"
 #include "plot.h"
+#include "terminal.h"
 
 namespace cupel {
 namespace {
@@ -129,7 +130,7 @@ class CommandLine {
     CLI::App* app = add_command("tensors", "List the names of tensors",
                                 "  cupel tensors runs/mnist\n"
                                 "  cupel tensors runs/mnist --step 10 --collection gradients\n"
-                                "  cupel tensors runs/mnist --regex 'fc1|fc2'",
+                                "  cupel tensors runs/mnist --regex 'fc1|fc2' --long",
                                 [this] { return run_tensors(tensors_, out_, err_); });
     app->add_option("TRIAL", tensors_.trial, kTrialHelp)->required();
     add_mode(app, tensors_.mode);
@@ -138,7 +139,7 @@ class CommandLine {
     app->add_option("--collection", tensors_.collection, "only those of a collection");
     app->add_option("--regex", tensors_.regex, "only those whose names hold a match");
     app->add_flag("-l,--long", tensors_.in_full, "with dtype, shape, steps and what was saved");
-    add_json(app, tensors_.json, "a JSON array of names");
+    add_json(app, tensors_.json, "a JSON array of names; with --long of objects");
   }
 
   void add_show() {
@@ -168,8 +169,8 @@ class CommandLine {
     app->add_flag("--plot", show_.plot, "draw the scalar or the reductions over the steps");
     app->add_flag("--log", show_.log, "--plot: a logarithmic scale");
     app->add_flag("--histogram", show_.histogram, "how the values are spread at each step");
-    app->add_option("--width", show_.width, "columns that what is drawn may take")
-        ->capture_default_str()
+    app->add_option("--width", show_.width,
+                    "columns that what is drawn may take; default: those of the terminal, else 80")
         ->transform(whole_number(kLeastPlotWidth, 1000));
     app->add_option("--npy", show_.npy,
                     "write the value to this NumPy file instead; of a range, one array");
@@ -398,6 +399,11 @@ class CommandLine {
   }
 
   int run_command() {
+    // What programs read is neither broken nor coloured; nor is what is kept in a file.
+    for (const char* const name : {"--json", "--new", "--emit-hook-config"}) {
+      const CLI::Option* const option = app_.get_subcommands().front()->get_option_no_throw(name);
+      if (option != nullptr && option->count() > 0) set_terminal(out_, {});
+    }
     try {
       const int code = command_();
       out_.flush();

@@ -13,6 +13,8 @@
 #include "open_trial.h"
 #include "run_cli.h"
 #include "show.h"
+#include "step_ranges.h"
+#include "terminal.h"
 #include "value_text.h"
 
 namespace cupel {
@@ -205,22 +207,19 @@ std::string shape_text(const TensorRecord& record) {
 std::string steps_text(const std::vector<std::int64_t>& steps) {
   constexpr std::size_t kMostListed = 20;
   if (steps.size() == 1) return "step " + std::to_string(steps.front());
-  if (steps.size() <= kMostListed) {
-    std::string text = "steps";
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      text += (i == 0 ? " " : ", ") + std::to_string(steps[i]);
-    return text;
-  }
-  const std::int64_t interval = steps[1] - steps[0];
-  bool even = true;
-  for (std::size_t i = 1; i < steps.size(); ++i) even = even && steps[i] - steps[i - 1] == interval;
-  return std::to_string(steps.size()) + " steps from " + std::to_string(steps.front()) + " to " +
-         std::to_string(steps.back()) + (even ? ", every " + std::to_string(interval) : "");
+  const std::vector<std::string> ranges = step_ranges(steps);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostListed); ++i)
+    text += (i == 0 ? "steps " : ", ") + ranges[i];
+  return ranges.size() > kMostListed ? text + " … to " + std::to_string(steps.back()) : text;
 }
 
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
   const Mode mode = parse_mode(options.mode);
   check(options);
+  Terminal terminal = terminal_of(out);
+  if (options.width) terminal.columns = static_cast<std::size_t>(*options.width);
+  const TerminalScope as_wide_as_asked(out, terminal);
   const std::vector<Reduction> reductions = reductions_of(options);
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "chosen_rules.h"
+#include "colour.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_runner.h"
@@ -105,7 +106,7 @@ class LinePrinter {
     } else if (line.final_line) {
       closing_.push_back(line);
     } else {
-      add(to_text(line));
+      add(painted_text(out_, line));
     }
   }
 
@@ -130,6 +131,7 @@ class LinePrinter {
                  line.first_step ? std::to_string(*line.first_step) : "-",
                  std::to_string(fired_[line.name]), std::to_string(line.steps_evaluated),
                  std::to_string(line.steps_skipped), line.message});
+      table.paint(1, colour_of(line.status));
     }
     if (found_) out_ << '\n';
     table.print(out_);
