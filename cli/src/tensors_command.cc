@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amount_text.h"
@@ -95,6 +97,29 @@ void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& al
   table.print(out);
 }
 
+void print_long_json(const Trial& trial, const std::map<std::string, TensorFacts>& all,
+                     std::ostream& out) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const auto& [name, facts] : all) {
+    const TensorRecord newest = trial.tensor(name).record(facts.newest_step);
+    std::vector<std::string_view> reductions;
+    facts.reductions.for_each(
+        [&](Reduction reduction) { reductions.push_back(to_string(reduction)); });
+    array.push_back({{"tensor", name},
+                     {"dtype", to_string(newest.dtype)},
+                     {"shape", nullptr},
+                     {"elements", newest.elements},
+                     {"steps", facts.steps},
+                     {"raw", facts.has_value},
+                     {"reductions", reductions},
+                     {"value_bytes", nullptr}});
+    if (newest.shape)
+      array.back()["shape"] = std::vector<std::int64_t>(newest.shape->begin(), newest.shape->end());
+    if (newest.dtype != DType::Utf8) array.back()["value_bytes"] = facts.value_bytes;
+  }
+  out << array.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
 void print_names(const std::vector<std::string>& names, bool json, std::ostream& out) {
   if (json) out << '[';
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -113,8 +138,6 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
   const Mode mode = parse_mode(options.mode);
   if (!options.collection.empty() && !options.regex.empty())
     throw UsageError("--collection and --regex exclude each other: give one of them");
-  if (options.in_full && options.json)
-    throw UsageError("--long is a table for people: cupel show --json has all of it");
   TensorQuery query{.step = options.step, .mode = mode, .collection = options.collection};
   if (!options.regex.empty()) query.regex = options.regex;
   const auto trial = open_trial(options.trial);
@@ -124,6 +147,10 @@ int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& 
     names = trial->tensor_names(query);
   if (!options.in_full) {
     print_names(names, options.json, out);
+  } else if (options.json) {
+    print_long_json(*trial,
+                    names.empty() ? std::map<std::string, TensorFacts>() : facts_of(*trial, query),
+                    out);
   } else if (!names.empty()) {
     print_long(*trial, facts_of(*trial, query), out);
   }
