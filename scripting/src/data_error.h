@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,8 @@ struct DataError {
   std::optional<std::int64_t> step = std::nullopt;
   std::optional<std::string> worker = std::nullopt;
   std::exception_ptr exception = nullptr;
+  /// Of a tensor that a run does not have: asks on behalf of its message which one was meant.
+  std::function<std::string()> question = nullptr;
   std::optional<Held> held = std::nullopt;  ///< For all of it, once scripts have it.
 
   /// Whether it only means that there is nothing to be judged at a step.

@@ -49,6 +49,14 @@ std::function<void(std::string_view)> printer(const std::string& rule) {
   };
 }
 
+// With the names that may have been meant.
+struct MisspeltTensor final : TensorUnavailable {
+  MisspeltTensor(const TensorUnavailable& error, const std::string& question)
+      : TensorUnavailable(error), message(error.what() + question) {}
+  const char* what() const noexcept override { return message.c_str(); }
+  std::string message;
+};
+
 std::vector<Trial*> pointers(const std::vector<std::unique_ptr<Trial>>& trials) {
   std::vector<Trial*> all;
   all.reserve(trials.size());
@@ -85,7 +93,7 @@ LuaRule::LuaRule(std::shared_ptr<const RuleSource> source, std::size_t rule,
 void LuaRule::make_self(const ParameterValues& values) {
   script_.protect([&](lua_State* lua) {
     lua_createtable(lua, 0, 4);
-    push_parameters(lua, values);
+    push_parameters(lua, definition().parameters, values);
     lua_setfield(lua, -2, "params");
     push_string(lua, definition().info.name);
     lua_setfield(lua, -2, "name");
@@ -126,6 +134,8 @@ Verdict LuaRule::judge(std::int64_t step, Call&& call) {
     call(verdict);
   } catch (const ScriptError& error) {
     rethrow(error);
+  } catch (const UnknownTensor& error) {
+    throw MisspeltTensor(error, error.question());
   }
   context_.explain();
   return verdict;

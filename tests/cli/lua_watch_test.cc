@@ -225,5 +225,14 @@ TEST_F(LuaWatchCommand, a_file_that_was_changed_is_refused_where_lines_are_kept)
   EXPECT_THAT(ran.err, HasSubstr("remove "));
 }
 
+TEST_F(LuaWatchCommand, watch_tells_of_a_misspelt_tensor_what_may_be_meant) {
+  save({1, 2});
+  writer_.finish();
+  const std::string rule = write("misspelt.lua",
+                                 "return cupel.rule { name = 'Misspelt', invoke_at_step = "
+                                 "function(self, trial, step) trial:tensor('lsos') end }");
+  EXPECT_THAT(watch({"--rule", rule}).out, HasSubstr("tensor lsos; did you mean loss?"));
+}
+
 }  // namespace
 }  // namespace cupel::testing

@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
   JudgedRule rule(losses(3),
@@ -188,6 +189,32 @@ TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_told) {
   };
   for (const auto& [body, text] : cases) EXPECT_THAT(mistake(body), HasSubstr(text)) << body;
   EXPECT_EQ(mistake("self.issue(self, { tensor = 'loss', value = 1 })"), "");
+}
+
+TEST(LuaRuleErrors, a_misspelt_tensor_is_told_with_those_that_may_be_meant) {
+  JudgedRule rule(sparse(), rule_text("trial:tensor('lsos'):value(step)"));
+  EXPECT_EQ(rule.error(0), "The tensor has not been saved so far: tensor lsos; did you mean loss?");
+  EXPECT_THROW(rule.verdict(4), TensorUnavailable);
+  EXPECT_EQ(JudgedRule(sparse(), rule_text("trial:tensor('nothing like it')")).error(0),
+            "The tensor has not been saved so far: tensor nothing like it");
+}
+
+TEST(LuaRuleErrors, a_misspelt_tensor_that_is_caught_has_it_in_its_message) {
+  const std::string body =
+      "local ok, e = pcall(function() return trial:tensor('lsos') end) return say(e.message, e)";
+  const std::string message =
+      "The tensor has not been saved so far: tensor lsos; did you mean loss?";
+  EXPECT_EQ(answer(sparse(), body), message + " rule.lua:1: " + message);
+}
+
+TEST(LuaRuleErrors, a_tensor_that_is_saved_later_is_not_proposed) {
+  MemoryRun run;
+  run.worker().save(0, {scalar("loss", 1)}).save(1, {scalar("weight", 1)}).finish();
+  JudgedRule rule(run, rule_text("trial:tensor('wieght')"));
+  EXPECT_THAT(rule.error(0), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(rule.error(1), HasSubstr("; did you mean weight?"));
+  // As in a run that was set back.
+  EXPECT_THAT(rule.error(0), Not(HasSubstr("did you mean")));
 }
 
 }  // namespace
