@@ -121,9 +121,14 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
 
 struct SyncOptions {
   std::string path;                // a run, a spool, or where spools are
+  std::string salvage;             // where what is whole of a run is written; empty: nowhere
   std::int64_t idle_timeout = 60;  // seconds
   bool json = false;
 };
 int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err);
+// `sync --salvage`: options.salvage is not empty.
+int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err);
+// A directory of this machine, whatever its name. Throws UsageError if there is none.
+std::string directory_place(const std::string& path);
 
 }  // namespace cupel

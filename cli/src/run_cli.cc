@@ -309,7 +309,8 @@ class CommandLine {
     CLI::App* app =
         add_command("sync", "Seal and upload what an interrupted process left",
                     "  cupel sync runs/mnist\n  cupel sync ~/.local/state/cupel/spool\n"
-                    "  cupel sync ~/.local/state/cupel/spool/3f1c09d2a7b4e856/worker_0 --json",
+                    "  cupel sync ~/.local/state/cupel/spool/3f1c09d2a7b4e856/worker_0 --json\n"
+                    "  cupel sync runs/bitten --salvage runs/whole",
                     [this] { return run_sync(sync_, out_, err_); });
     app->add_option("DIR|SPOOL", sync_.path,
                     "a run's directory; a spool, or a directory with spools in it")
@@ -319,6 +320,10 @@ class CommandLine {
         ->capture_default_str()
         ->type_name("SECONDS")
         ->transform(whole_number(0, 1'000'000));
+    app->add_option("--salvage", sync_.salvage,
+                    "leave the run DIR as it is, and write what is whole of it to DST, a "
+                    "directory that is empty or not there")
+        ->type_name("DST");
     add_json(app, sync_.json, "one JSON object");
   }
 

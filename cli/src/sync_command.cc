@@ -38,15 +38,6 @@ struct Synced {
   }
 };
 
-// A directory of this machine, whatever its name. Throws UsageError if there is none.
-std::string place_of(const std::string& path) {
-  if (path.find("://") != std::string::npos)
-    throw UsageError("takes a directory of this machine, not " + path);
-  const std::string place = LocalStore(path).location();  // knows what "~/" is
-  if (!fs::is_directory(place)) throw UsageError("there is no such directory: " + path);
-  return place;
-}
-
 bool looks_like_a_run(const fs::path& place) {
   return std::ranges::any_of(std::array{"collections", "index", "events"}, [&](const char* folder) {
     std::error_code ignored;
@@ -180,9 +171,18 @@ void print_text(const Synced& synced, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
+std::string directory_place(const std::string& path) {
+  if (path.find("://") != std::string::npos)
+    throw UsageError("takes a directory of this machine, not " + path);
+  const std::string place = LocalStore(path).location();  // knows what "~/" is
+  if (!fs::is_directory(place)) throw UsageError("there is no such directory: " + path);
+  return place;
+}
+
 int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
+  if (!options.salvage.empty()) return run_salvage(options, out, err);
   const StopOnSignal signals;
-  const std::string place = place_of(options.path);
+  const std::string place = directory_place(options.path);
   std::vector<Synced> all;
   const auto done = [&](Synced synced) {
     if (!options.json) print_text(synced, out, err);
