@@ -33,6 +33,7 @@
 
 #include "claims.h"
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
 #include "cupel/rules/builtin_rules.h"
 #include "exception_text.h"
 #include "rule_report.h"
@@ -45,6 +46,7 @@
 namespace cupel {
 namespace {
 
+using runner_detail::difference_of_rules;
 using runner_detail::Outcome;
 using runner_detail::RuleRecord;
 using runner_detail::RuleReport;
@@ -379,13 +381,10 @@ void RuleRunner::State::take_over_run(const std::vector<std::string>& runs) {
 
 // Makes sure that it is of these rules, too, and goes on from it.
 void RuleRunner::State::take_over(const RunnerState& found) {
-  const auto same = [](const RunnerState::Rule& before, const Entry& entry) {
-    return before.record.summary.rule == entry.found.summary.rule &&
-           before.record.summary.name == entry.found.summary.name &&
-           before.configuration == entry.options.configuration;
-  };
-  if (!std::equal(found.rules.begin(), found.rules.end(), entries.begin(), entries.end(), same))
-    refuse_state("other rules, parameters or actions");
+  std::vector<RunnerState::Rule> given;
+  for (const Entry& entry : entries) given.push_back({entry.options.configuration, entry.found});
+  if (const std::string what = difference_of_rules(found.rules, given); !what.empty())
+    refuse_state("other rules or parameters: " + what);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].found = found.rules[i].record;
     entries[i].exhausted = entries[i].found.closed;
@@ -393,10 +392,14 @@ void RuleRunner::State::take_over(const RunnerState& found) {
   for (const RunnerState::PendingAction& pending : found.pending) {
     const auto entry = std::ranges::find(entries, pending.rule,
                                          [](const Entry& e) { return e.found.summary.name; });
-    if (!actions || entry == entries.end() || pending.action >= entry->actions.size())
+    if (entry == entries.end())
       throw FormatError(journal->path() + ".state", 0,
-                        "it tells of an action that there is not: " + pending.incident);
-    actions->take_over(pending, entry->actions[pending.action], journal->path() + ".state");
+                        "it tells of an action of a rule that there is not: " + pending.incident);
+    if (const Action* const action = action_of(pending, entry->actions))
+      actions->take_over(pending, *action, journal->path() + ".state");
+    else
+      log(LogLevel::Warning, "an action is left undone, because it is no longer configured: " +
+                                 pending.text + ", incident " + pending.incident);
   }
 }
 
@@ -406,8 +409,6 @@ void RuleRunner::State::prepare_actions() {
     if (entry.rule->stops_training()) entry.actions.push_back({.kind = Action::Kind::Stop});
     std::ranges::copy(entry.options.actions, std::back_inserter(entry.actions));
     std::ranges::copy(options.actions, std::back_inserter(entry.actions));
-    for (const Action& action : entry.actions)
-      entry.options.configuration += to_text(action) + "\n";
   }
   if (std::ranges::all_of(entries, [](const Entry& e) { return e.actions.empty(); })) return;
   ActionQueueOptions queue{.dry_run = options.dry_run};

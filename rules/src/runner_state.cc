@@ -156,6 +156,7 @@ std::string to_json(const RunnerState& state) {
   for (const RunnerState::PendingAction& action : state.pending)
     pending.push_back({{"name", action.rule},
                        {"action", action.action},
+                       {"text", action.text},
                        {"incident", action.incident},
                        {"line", action.line}});
   return dumped({{"version", kVersion},
@@ -179,7 +180,7 @@ RunnerState parse_runner_state(std::string_view text, const std::string& file) {
     for (const Json& action : json.at("pending"))
       state.pending.push_back({action.at("name"),
                                static_cast<std::size_t>(count_of(action.at("action"))),
-                               action.at("incident"), action.at("line")});
+                               action.value("text", ""), action.at("incident"), action.at("line")});
     return state;
   });
 }

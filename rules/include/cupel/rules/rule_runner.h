@@ -30,9 +30,9 @@ struct RunnerOptions {
   /// themselves up to that step, each once.
   bool explain = false;
   /// A file to keep the lines in, as JSON; empty: none. `<out>.state` beside it is what a runner
-  /// over the same run with the same rules, parameters and actions goes on from, however this one
-  /// ended (where to begin, and which rules have ended, the state says, not the options), and
-  /// `<out>.status.json` says how the rules stand.
+  /// over the same run with the same rules and parameters goes on from, however this one ended
+  /// (where to begin, and which rules have ended, the state says, not the options; actions are
+  /// those of the new runner), and `<out>.status.json` says how the rules stand.
   ///
   /// "s3://bucket/name" names objects in the same way. They are put whole, and so no more often
   /// than every `out_interval` (twice that from 4 MiB of lines on, thrice from 8 MiB on, and so
