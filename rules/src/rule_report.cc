@@ -47,6 +47,13 @@ std::string why_blind(const Outcome& outcome) {
   return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
 }
 
+// The first damaged value that a rule met; "" where there was none.
+std::string damage_of(const Outcome& outcome) {
+  if (outcome.damaged) return outcome.message;
+  const auto skip = std::ranges::find_if(outcome.verdict.skips(), &Skip::damaged);
+  return skip == outcome.verdict.skips().end() ? "" : skip->tensor + ": " + skip->reason;
+}
+
 // The last step there can be has none behind it, and is not followed by another.
 std::int64_t step_behind(std::int64_t step) {
   return step < std::numeric_limits<std::int64_t>::max() ? step + 1 : step;
@@ -110,6 +117,7 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
   const std::vector<std::string> missing =
       step != nullptr ? step->missing_workers : std::vector<std::string>();
   const Verdict& verdict = outcome.verdict;
+  report_damage(step, outcome);
   if (step != nullptr) {
     ++summary.steps_evaluated;
     if (outcome.kind == Kind::Skipped || !verdict.skips().empty()) ++summary.steps_skipped;
@@ -169,6 +177,19 @@ void RuleReport::note_blindness(const Outcome& outcome) {
                                " saved steps: " + record_.blind_reason + "; it reads " + reads_);
 }
 
+void RuleReport::report_damage(const Step* step, const Outcome& outcome) {
+  const std::string damage = damage_of(outcome);
+  if (damage.empty()) return;
+  // What is met between steps is met again and again, and counts once.
+  const bool is_first = record_.first_damage.empty();
+  if (step != nullptr || is_first) ++record_.summary.steps_damaged;
+  if (!is_first) return;
+  record_.first_damage =
+      (step != nullptr ? "step " + std::to_string(step->step) : "the end") + ": " + damage;
+  log(LogLevel::Warning, "rule " + record_.summary.name +
+                             " skipped a damaged value and goes on: " + record_.first_damage);
+}
+
 VerdictLine RuleReport::line(RuleStatus status) const {
   VerdictLine line;
   line.time = time_text();
@@ -192,6 +213,12 @@ VerdictLine RuleReport::closing_line() const {
   closing.first_step = record_.summary.first_step;
   closing.steps_evaluated = record_.summary.steps_evaluated;
   closing.steps_skipped = record_.summary.steps_skipped;
+  closing.steps_damaged = record_.summary.steps_damaged;
+  if (!record_.first_damage.empty())
+    closing.message += (closing.message.empty() ? "" : "; ") +
+                       std::to_string(closing.steps_damaged) +
+                       (closing.steps_damaged == 1 ? " step" : " steps") +
+                       " with damaged values, the first at " + record_.first_damage;
   return closing;
 }
 

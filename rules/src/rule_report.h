@@ -35,6 +35,7 @@ struct RuleRecord {
   std::optional<Place> last;
   std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
   std::string blind_reason;
+  std::string first_damage;  ///< "step 12: ...", of the first damaged value that it skipped.
 };
 
 /// Makes lines of what comes of one rule, and keeps its record.
@@ -60,6 +61,7 @@ class RuleReport {
  private:
   VerdictLine line(RuleStatus status) const;
   void note_blindness(const Outcome& outcome);
+  void report_damage(const Step* step, const Outcome& outcome);
 
   RuleRecord record_;
   std::string trial_;

@@ -745,8 +745,9 @@ bool RunSummary::found_issues() const noexcept {
 }
 
 bool RunSummary::had_errors() const noexcept {
-  return std::any_of(rules.begin(), rules.end(),
-                     [](const RuleSummary& rule) { return rule.status == RuleStatus::Error; });
+  return std::any_of(rules.begin(), rules.end(), [](const RuleSummary& rule) {
+    return rule.status == RuleStatus::Error || rule.steps_damaged > 0;
+  });
 }
 
 }  // namespace cupel

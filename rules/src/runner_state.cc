@@ -67,7 +67,9 @@ Json json_of(const RuleRecord& record) {
                {"closed", record.closed},
                {"firing", record.firing},
                {"blind_steps", record.blind_steps},
-               {"blind_reason", record.blind_reason}};
+               {"blind_reason", record.blind_reason},
+               {"steps_damaged", summary.steps_damaged},
+               {"first_damage", record.first_damage}};
   if (record.last)
     json["last"] = {{"step", record.last->step},
                     {"mode", to_string(record.last->mode)},
@@ -95,6 +97,10 @@ RuleRecord record_of(const Json& json) {
   record.firing = json.at("firing");
   record.blind_steps = count_of(json.at("blind_steps"));
   record.blind_reason = json.at("blind_reason");
+  if (json.contains("steps_damaged")) {  // not in those that version 0.1 wrote
+    summary.steps_damaged = count_of(json.at("steps_damaged"));
+    record.first_damage = json.at("first_damage");
+  }
   if (json.contains("last")) {
     const Json& last = json.at("last");
     record.last = {count_of(last.at("step")), parse_mode(last.at("mode").get<std::string>()),

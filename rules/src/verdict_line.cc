@@ -210,6 +210,7 @@ std::string to_json(const VerdictLine& line) {
       object.add("first_step", line.first_step);
       object.add("steps_evaluated", line.steps_evaluated);
       object.add("steps_skipped", line.steps_skipped);
+      if (line.steps_damaged > 0) object.add("steps_damaged", line.steps_damaged);
     }
   }
   return text;

@@ -29,8 +29,11 @@ std::optional<DataError> data_error_of(const std::exception& error) {
     return DataError{"NoMoreData", e->what(), {}, {}, e->step};
   if (const auto* e = dynamic_cast<const InvalidWorker*>(&error))
     return DataError{"InvalidWorker", e->what(), {}, {}, {}, e->worker};
-  if (dynamic_cast<const FormatError*>(&error) != nullptr)
-    return DataError{"FormatError", error.what(), {}};
+  if (dynamic_cast<const FormatError*>(&error) != nullptr) {
+    const bool damaged_value = dynamic_cast<const DamagedValue*>(&error) != nullptr;
+    return DataError{
+        .kind = "FormatError", .message = error.what(), .damaged_value = damaged_value};
+  }
   if (dynamic_cast<const StoreError*>(&error) != nullptr)
     return DataError{"StoreError", error.what(), {}};
   return std::nullopt;
@@ -65,7 +68,7 @@ int field(lua_State* lua) {
 
 bool DataError::skips_step() const noexcept {
   return kind == "StepUnavailable" || kind == "TensorUnavailable" ||
-         kind == "TensorUnavailableForStep";
+         kind == "TensorUnavailableForStep" || damaged_value;
 }
 
 void add_data_errors(lua_State* lua) {

@@ -16,10 +16,11 @@ namespace cupel::lua {
 struct DataError {
   std::string kind;
   std::string message;
-  std::string place;  ///< Of the call in the script, "rule.lua:3: ".
+  std::string place = {};  ///< Of the call in the script, "rule.lua:3: ".
   std::optional<std::string> tensor = std::nullopt;
   std::optional<std::int64_t> step = std::nullopt;
   std::optional<std::string> worker = std::nullopt;
+  bool damaged_value = false;  ///< A FormatError that is a DamagedValue.
   std::exception_ptr exception = nullptr;
   std::optional<Held> held = std::nullopt;  ///< For all of it, once scripts have it.
 

@@ -193,6 +193,25 @@ TEST_F(WatchCommand, refuses_a_file_of_other_rules_and_says_what_differs_and_wha
   EXPECT_EQ(lines_of("lines").size(), 2U);
 }
 
+TEST_F(WatchCommand, goes_on_with_other_actions) {
+  save(0, true);
+  run(watch({"--no-wait", "--out", file("lines")}));
+  writer_.finish();
+  const Ran ran = run(watch({"--action", "stop", "--out", file("lines")}));
+  EXPECT_EQ(ran.code, kExitFound) << ran.err;
+}
+
+TEST_F(WatchCommand, a_damaged_value_is_an_error_that_the_closing_table_names) {
+  writer_.save(0, {filled("w", 100, 1)});
+  const std::uint64_t offset = writer_.last_location().offset;
+  writer_.save(1, {filled("w", 100, 1)}).finish();
+  flip_bit(store_, writer_.events_key(), offset);
+  const Ran ran = run({"watch", path(), "--rule", "TensorVariance,tensor_regex=w,min_threshold=1"});
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.out, StartsWith("step 1 TRAIN  TensorVariance"));
+  EXPECT_THAT(ran.out, HasSubstr("1 step with damaged values, the first at step 0: w: The file"));
+}
+
 TEST_F(WatchCommand, mistakes_in_actions_are_all_told_before_anything_is_judged) {
   save(0, true);
   const Ran ran = run(watch({"--action", "halt", "--action", "signal:1", "--action", "stop"}));

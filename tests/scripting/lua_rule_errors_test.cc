@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
   JudgedRule rule(losses(3),
@@ -152,8 +153,54 @@ TEST(LuaRuleErrors, damage_in_a_value_can_be_caught_and_has_a_kind) {
                    "local ok, e = pcall(function() return trial:tensor('w'):value(0) end) "
                    "return say(ok, e.kind)"),
             "false FormatError");
-  EXPECT_THAT(JudgedRule(run, rule_text("trial:tensor('w'):value(0)")).error(0),
-              HasSubstr("rule.lua:1: FormatError: "));
+  EXPECT_THAT(JudgedRule(run, rule_text("error('again')")).error(0), HasSubstr("again"));
+}
+
+TEST(LuaRuleErrors, damage_in_a_value_skips_as_in_a_rule_in_cpp) {
+  const LogCapture log;
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.put_after(3);
+  std::vector<std::uint64_t> offsets;
+  for (const std::int64_t step : {0, 1, 2}) {
+    writer.save(step, {filled("v", 100, 1), filled("w", 100, 1)});
+    offsets.push_back(writer.last_location().offset);
+  }
+  writer.finish();
+  flip_bit(*run.store, writer.events_key(), offsets[1]);
+  const RuleFiles files;
+  const auto lines = [&](const std::function<std::unique_ptr<Rule>(Trial&)>& make) {
+    Trial trial = run.open();
+    RuleRunner runner(trial, {.wait = false});
+    runner.add(make(trial));
+    return run_all(runner).timeless_lines;
+  };
+  const auto in_lua = [&](const std::string& body) {
+    const LuaRuleFile file = files.file(rule_text(body));
+    return lines([&](Trial& trial) { return file.make(trial, ""); });
+  };
+  const Lines whole_step = in_lua(
+      "trial:tensor('w'):value(step) "
+      "self:issue { tensor = 'v', value = 1, threshold = 0, message = 'read' }");
+  EXPECT_EQ(whole_step, lines([](Trial& trial) {
+              return written(
+                  trial,
+                  [](Trial& base, std::int64_t step) {
+                    static_cast<void>(base.tensor("w").value(step));
+                    Verdict verdict;
+                    verdict.count(1);
+                    verdict.add({.tensor = "v", .value = 1, .threshold = 0, .message = "read"});
+                    return verdict;
+                  },
+                  "R");
+            }));
+  EXPECT_THAT(whole_step.back(), HasSubstr("1 step with damaged values"));
+  const Lines one_tensor = in_lua(
+      "for name, worker, mean in trial:each { step = step, regex = '^[vw]$', "
+      "reductions = { 'mean' } } do "
+      "self:issue { tensor = name, worker = worker, value = mean, threshold = 0 } end");
+  EXPECT_THAT(one_tensor, SizeIs(4)) << "'v' is judged at the damaged step, too";
+  EXPECT_THAT(one_tensor.back(), HasSubstr("1 step with damaged values, the first at step 1: w: "));
 }
 
 TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {

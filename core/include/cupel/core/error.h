@@ -101,6 +101,11 @@ struct FormatError : IndexReaderException {
   std::string problem;  ///< What is wrong, without the place.
 };
 
+/// The damage is in one value of a run; the steps and the other values of the run are readable.
+struct DamagedValue : FormatError {
+  using FormatError::FormatError;
+};
+
 /// A store could not do what was asked; `retryable` says whether the same call may succeed later.
 struct StoreError : Error {
   StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed);

@@ -73,12 +73,14 @@ struct RuleSummary {
   std::int64_t steps_fired = 0;
   std::int64_t steps_evaluated = 0;
   std::int64_t steps_skipped = 0;
-  std::string message;  ///< The error, or why nothing was seen.
+  std::int64_t steps_damaged = 0;  ///< Of these: a value was damaged.
+  std::string message;             ///< The error, or why nothing was seen.
 };
 
 struct RunSummary {
   std::vector<RuleSummary> rules;
   bool found_issues() const noexcept;
+  /// A rule ended with an error, or skipped a value that is damaged.
   bool had_errors() const noexcept;
 };
 

@@ -33,6 +33,7 @@ struct Skip {
   std::string tensor = {};
   std::string worker = {};
   std::string reason = {};
+  bool damaged = false;  ///< The value is there and damaged, which no writer leaves.
 };
 
 /// The outcome of one evaluation at one step. Default-made: nothing found.

@@ -61,6 +61,7 @@ struct VerdictLine {
   std::optional<std::int64_t> first_step;  ///< Closing lines: the first that fired.
   std::int64_t steps_evaluated = 0;        ///< At which the rule was asked.
   std::int64_t steps_skipped = 0;          ///< Something was selected and could not be used.
+  std::int64_t steps_damaged = 0;          ///< Of these: a value was damaged.
 };
 
 /// One JSON object without a line break, keys in the documented order. Numbers that JSON lacks are

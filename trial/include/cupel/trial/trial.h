@@ -128,7 +128,7 @@ class RunComparer;
 /// Damage in an index file is FormatError from the query or refresh() that meets it, once;
 /// afterwards queries answer from everything before it (the worker's attempt ends there for them),
 /// and refresh() and waiting for a step that is not there throw it again. Damage in a value is
-/// FormatError whenever the value is asked for.
+/// DamagedValue, a FormatError, whenever the value is asked for.
 ///
 /// A collections file that is damaged or removed later is told in the same way, and what it said
 /// before holds. So is the loss of the run: when it is removed, or another run is written in its
