@@ -15,6 +15,7 @@ namespace cupel {
 
 struct InfoOptions {
   std::string trial;
+  bool build = false;  // the command itself, not a run
   bool json = false;
 };
 int run_info(const InfoOptions& options, std::ostream& out);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "amount_text.h"
+#include "build_info.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/note_json.h"
@@ -198,6 +199,11 @@ void print_text(const Trial& trial, const std::vector<Note>& notes, std::ostream
 }  // namespace
 
 int run_info(const InfoOptions& options, std::ostream& out) {
+  if (options.build) {
+    print_build_info(options.json, out);
+    return kExitFine;
+  }
+  if (options.trial.empty()) throw UsageError("TRIAL is required, or --build");
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
   const ReadNotes read = notes_of(*trial);

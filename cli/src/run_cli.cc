@@ -11,12 +11,15 @@
 #include <string>
 #include <system_error>
 
+#include "build_info.h"
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/nearest_names.h"
 #include "cupel/rules/printable.h"
 #include "demo.h"
+#include "manual_page.h"
 #include "plot.h"
+#include "word_completion.h"
 
 namespace cupel {
 namespace {
@@ -48,7 +51,7 @@ class CommandLine {
  public:
   CommandLine(std::ostream& out, std::ostream& err) : out_(out), err_(err) {
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", "cupel " CUPEL_VERSION);
+    app_.set_version_flag("--version", version_line());
     app_.footer(
         "examples\n"
         "  cupel demo                                    see it work\n"
@@ -69,9 +72,12 @@ class CommandLine {
     add_verify();
     add_copy();
     add_sync();
+    add_completion();
+    add_help();
   }
 
   int run(const std::vector<std::string>& arguments) {
+    if (complete(arguments)) return kExitFine;
     if (const int code = refuse_unknown_command(arguments); code != kExitFine) return code;
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
@@ -109,9 +115,12 @@ class CommandLine {
 
   void add_info() {
     CLI::App* app = add_command("info", "What a run holds, and whether it goes on",
-                                "  cupel info runs/mnist\n  cupel info runs/mnist --json",
+                                "  cupel info runs/mnist\n  cupel info runs/mnist --json\n"
+                                "  cupel info --build",
                                 [this] { return run_info(info_, out_); });
-    app->add_option("TRIAL", info_.trial, kTrialHelp)->required();
+    app->add_option("TRIAL", info_.trial, kTrialHelp);
+    app->add_flag("--build", info_.build, "what is built into this command, in place of a run")
+        ->excludes(app->get_option("TRIAL"));
     add_json(app, info_.json, "one JSON object");
   }
 
@@ -322,6 +331,50 @@ class CommandLine {
     add_json(app, sync_.json, "one JSON object");
   }
 
+  void add_completion() {
+    CLI::App* app = add_command("completion",
+                                "Print the script with which a shell completes commands and names",
+                                "  source <(cupel completion bash)\n"
+                                "  cupel completion zsh > ~/.zfunc/_cupel\n"
+                                "  cupel completion fish > ~/.config/fish/completions/cupel.fish",
+                                [this] {
+                                  print_completion_script(shell_, out_);
+                                  return kExitFine;
+                                });
+    app->add_option("SHELL", shell_, "bash, zsh or fish")->required();
+  }
+
+  void add_help() {
+    CLI::App* app = add_command(
+        "help", "Show the help of a command", "  cupel help\n  cupel help watch", [this] {
+          if (manual_) {
+            print_manual_page(app_, out_);
+            return kExitFine;
+          }
+          const std::string option = "--help";
+          return help_.empty() ? CommandLine(out_, err_).run({option})
+                               : CommandLine(out_, err_).run({help_, option});
+        });
+    app->add_option("COMMAND", help_, "the command; without one, all are listed");
+    app->add_flag("--manual", manual_, "print the manual page cupel(1), in troff")
+        ->excludes(app->get_option("COMMAND"));
+  }
+
+  // Whether a script of `cupel completion` asks for words: it gets them, whatever they look like.
+  bool complete(const std::vector<std::string>& arguments) {
+    if (arguments.size() < 2 || arguments[0] != "completion") return false;
+    std::vector<std::string> words;
+    if (arguments[1] == "--words") {
+      words = complete_words(app_, {arguments.begin() + 2, arguments.end()});
+    } else if (arguments[1] == "--line" && arguments.size() == 4) {
+      words = complete_bash_line(app_, arguments[2], arguments[3]);
+    } else {
+      return false;
+    }
+    for (const std::string& word : words) out_ << word << '\n';
+    return true;
+  }
+
   static void add_json(CLI::App* app, bool& json, const std::string& shape) {
     app->add_flag("--json", json, "print " + shape);
   }
@@ -437,6 +490,9 @@ class CommandLine {
   VerifyCommandOptions verify_;
   CopyCommandOptions copy_;
   SyncOptions sync_;
+  std::string shell_;
+  std::string help_;  // the command that help is asked for
+  bool manual_ = false;
 };
 
 }  // namespace
