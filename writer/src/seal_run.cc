@@ -136,7 +136,7 @@ void remove_events_without_index(LocalStore& run, std::string_view worker,
 
 // What a put that was killed has left.
 void remove_temporary_files(const LocalStore& run, std::string_view worker, SealReport& report) {
-  const std::string of_worker = "_" + std::string(worker) + ".arrow.";
+  const std::string of_worker = std::string("_").append(worker).append(".arrow.");
   const std::string place = run.location() + "/index";
   std::error_code failure;
   if (fs::is_symlink(place, failure)) return;  // what lies there is not the run's

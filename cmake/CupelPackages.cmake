@@ -1,0 +1,64 @@
+# Packages, made by `cpack` from a build of the preset `package`: cupel, the command alone, as .deb and as an archive
+# to be unpacked anywhere; libcupel-dev, all that a project needs to use cupel, as .deb.
+
+# The licences of what is linked into the command, from Debian's packages and from the cache.
+set(licences)
+foreach(package IN ITEMS libcurl4-openssl-dev libssl-dev zlib1g-dev libpcre2-dev liblua5.4-dev libhwy-dev libspdlog-dev
+    libfmt-dev nlohmann-json3-dev libcli11-dev libstdc++-12-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright RENAME ${package}.txt
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+  endif()
+endforeach()
+foreach(prefix IN LISTS CUPEL_CACHED_PREFIXES)
+  foreach(file IN ITEMS LICENSE.txt NOTICE.txt)
+    if(EXISTS ${prefix}/share/doc/arrow/${file})
+      install(FILES ${prefix}/share/doc/arrow/${file} RENAME arrow-${file}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+    endif()
+  endforeach()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel COMPONENT cli)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libcupel-dev COMPONENT package)
+
+set(CPACK_PACKAGE_NAME cupel)
+set(CPACK_PACKAGE_VENDOR cupel)
+set(CPACK_PACKAGE_CONTACT "The maintainers of cupel <cupel@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/CupelPackageKinds.cmake)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+
+get_property(components GLOBAL PROPERTY CUPEL_COMPONENTS)
+get_property(archives GLOBAL PROPERTY CUPEL_COMPONENTS_OF_ARCHIVES)
+set(CPACK_COMPONENTS_ALL cli ${components} ${archives} package)
+foreach(component IN LISTS components archives ITEMS package)
+  string(TOUPPER ${component} upper)
+  set(CPACK_COMPONENT_${upper}_GROUP DEVELOPMENT)
+endforeach()
+set(CPACK_COMPONENT_CLI_GROUP COMMAND)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME cupel)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_COMMAND_DESCRIPTION "A self-hosted training debugger: the command
+ It shows what a training run saved, and judges it by rules, while it runs or afterwards.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcupel-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "libcurl4-openssl-dev, libhwy-dev, liblua5.4-dev, libpcre2-dev, libssl-dev, pkg-config")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "A self-hosted training debugger: libraries
+ Headers, static libraries and the files for CMake and pkg-config: save out of a training loop,
+ read runs and judge them.")
+
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_ARCHIVE_COMMAND_FILE_NAME cupel-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+include(CPack)
