@@ -14,12 +14,14 @@ usage() {
   cat <<'EOF'
 usage: scripts/bootstrap.sh [SET…]              install what is missing (default: build)
        scripts/bootstrap.sh --print-prefix      print the CMAKE_PREFIX_PATH of what the cache holds
+       scripts/bootstrap.sh --print-package-prefix   the same of what packages are linked with
        scripts/bootstrap.sh --print-s3-server   print the folder of the S3 server for tests, if it is there
        scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files
 
 sets:
   demo    system packages and Arrow
   build   demo and the AWS runtime: all that building and running cupel needs
+  package build, and what packages are made with: static libcurl and Highway, dpkg's tools
   test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
@@ -41,17 +43,24 @@ build_packages=(
   ca-certificates xz-utils
 )
 test_packages=(
-  libgtest-dev libgmock-dev libbenchmark-dev python3 curl
+  libgtest-dev libgmock-dev libbenchmark-dev python3 curl zsh fish
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
 
-# Per dependency: its packages in deps.sha256 (the first one's version is its version), the suite that offers
+# Per dependency: its packages in deps.sha256 (the first one's version is its version; NAME-debian is what Debian adds
+# to the source package NAME), the suite that offers
 # them, the CMake file that proves it is there, and the seconds that one core builds it.
-declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime")
-declare -A parts=([arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python")
-declare -A suite=([arrow]="forky" [aws-crt]="bookworm")
-declare -A proof=([arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake")
-declare -A core_seconds=([arrow]=240 [aws-crt]=50)
+declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime" [curl]="libcurl" [highway]="Highway")
+declare -A parts=(
+  [arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python" [curl]="curl curl-debian" [highway]="highway"
+)
+declare -A suite=([arrow]="forky" [aws-crt]="bookworm" [curl]="bookworm" [highway]="bookworm")
+declare -A proof=(
+  [arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake" [curl]="CURLConfig.cmake" [highway]="hwy-config.cmake"
+)
+declare -A core_seconds=([arrow]=240 [aws-crt]=50 [curl]=30 [highway]=15)
+
+package_packages=(dpkg-dev patch)
 
 # What tests take from npm, each in a folder of its own: the S3 server, and readers of Arrow files that are not
 # ours. Their versions are those of the first package.
@@ -70,6 +79,17 @@ arrow_flags=(
   -DARROW_IPC=ON -DARROW_MIMALLOC=OFF -DARROW_JEMALLOC=OFF -DARROW_COMPUTE=OFF -DARROW_JSON=OFF
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
 )
+curl_flags=(
+  "${common_flags[@]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DHTTP_ONLY=ON
+  -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_GSSAPI=OFF -DCURL_ZLIB=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF
+  -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DCURL_CA_FALLBACK=ON
+)
+highway_flags=(
+  "${common_flags[@]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHWY_ENABLE_TESTS=OFF -DHWY_ENABLE_EXAMPLES=OFF
+  -DHWY_ENABLE_CONTRIB=OFF
+)
+# Names of source files in what is built begin at the source's root: they go into packages.
+no_paths='add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=")'
 aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
 aws_edit='/add_subdirectory(aws-lc)/d'  # Debian leaves that library out; OpenSSL serves instead
 # When a server hangs up behind an answer, all of it is read that has come, and not only the next 16 KiB.
@@ -86,6 +106,7 @@ read_pins() {
     [[ -n $path && $sum != '#' ]] || continue
     name=${path##*/}
     name=${name%%_*}
+    [[ $path != *.debian.tar.* ]] || name+=-debian
     pinned_path[$name]=$path
     pinned_sum[$name]=$sum
   done <"$here/deps.sha256"
@@ -117,8 +138,11 @@ recipe() {
   for part in ${parts[$1]}; do text+=" ${pinned_sum[$part]}"; done
   case $1 in
     arrow) text+=" ${arrow_flags[*]}" ;;
+    curl) text+=" ${curl_flags[*]}" ;;
+    highway) text+=" ${highway_flags[*]}" ;;
     aws-crt) text+=" ${aws_flags[*]} $aws_edit $aws_hang_up_edit" ;;
   esac
+  text+=" $no_paths"
   version=$(upstream_version "${pinned_path[${parts[$1]%% *}]}")
   key=$(sha256sum <<<"$text")
   key=${key:0:12}
@@ -152,7 +176,7 @@ is_users_own() {
 print_prefix() {
   local dep prefix list=''
   [[ -n $deps_dir ]] || return 0
-  for dep in arrow aws-crt; do
+  for dep; do
     ! is_users_own "$dep" || continue
     prefix=$(installed_prefix "$dep")
     [[ -z $prefix ]] || list+="${list:+;}$prefix"
@@ -316,7 +340,7 @@ fetch_pinned() {
 # The same for what the suite offers now; sets version and prefix to it. Its sums are those of the index whose
 # signature apt checks. apt's configuration is private: this suite never mixes with the system's.
 fetch_offered() {
-  local dep=$1 part uri sum wanted apt=$deps_dir/unfinished/apt-$1
+  local dep=$1 part uri sum wanted kind apt=$deps_dir/unfinished/apt-$1
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   [[ -r $keyring ]] || give_up "$keyring is missing: install the package debian-archive-keyring" 2
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
@@ -333,10 +357,11 @@ fetch_offered() {
     { show_log "$log" && give_up "the index of the suite ${suite[$dep]} could not be read"; }
   sources=()
   for part in ${parts[$dep]}; do
-    wanted=source
+    wanted=source kind='(\\.orig\\.tar\\.[a-z0-9]+|\\.deb)$'
     [[ ${pinned_path[$part]} != *.deb ]] || wanted=download
-    read -r uri sum < <("${private_apt[@]}" --print-uris "$wanted" "$part" 2>>"$log" | tr -d "'" |
-      awk '$1 ~ /(\.orig\.tar\.[a-z0-9]+|\.deb)$/ && sub(/^SHA256:/, "", $4) { print $1, $4 }') ||
+    [[ $part != *-debian ]] || kind='\\.debian\\.tar\\.[a-z0-9]+$'
+    read -r uri sum < <("${private_apt[@]}" --print-uris "$wanted" "${part%-debian}" 2>>"$log" | tr -d "'" |
+      awk -v kind="$kind" '$1 ~ kind && sub(/^SHA256:/, "", $4) { print $1, $4 }') ||
       give_up "the suite ${suite[$dep]} offers no $part (see $log)"
     fetch "$sum" "$uri"
     [[ -n $fetched ]] || give_up "the mirror's index lists $uri, but the mirror does not have it"
@@ -387,9 +412,11 @@ unpack() {
 build() {
   local source=$1
   shift
+  echo "$no_paths" >"$work/no-paths.cmake"
   [[ -f $work/build/build.ninja ]] || rm -rf "$work/build"  # a configuration that failed may remember why
   step env -u CFLAGS -u CXXFLAGS -u CPPFLAGS -u LDFLAGS \
-    cmake -S "$source" -B "$work/build" "$@" "-DCMAKE_INSTALL_PREFIX=$prefix"
+    cmake -S "$source" -B "$work/build" "$@" "-DCMAKE_INSTALL_PREFIX=$prefix" \
+    "-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=$work/no-paths.cmake"
   step ninja -C "$work/build" -j "$jobs"
   step env "DESTDIR=$work/stage" cmake --install "$work/build"
 }
@@ -406,6 +433,24 @@ make_aws_crt() {
   sed -i "$aws_edit" "$work/source/crt/CMakeLists.txt"
   sed -i "$aws_hang_up_edit" "$work/source/crt/aws-c-io/source/socket_channel_handler.c"
   build "$work/source/crt" "${aws_flags[@]}"
+}
+
+make_curl() {
+  local patch
+  unpack "${sources[0]}"
+  if [[ ! -f $work/source/corrected ]]; then
+    step tar -xf "${sources[1]}" -C "$work/source"
+    while read -r patch _; do
+      [[ -z $patch || $patch == '#'* ]] || step patch -d "$work/source" -p1 -fi "$work/source/debian/patches/$patch"
+    done <"$work/source/debian/patches/series"
+    touch "$work/source/corrected"
+  fi
+  build "$work/source" "${curl_flags[@]}"
+}
+
+make_highway() {
+  unpack "${sources[0]}"
+  build "$work/source" "${highway_flags[@]}"
 }
 
 # install_dependency DEP COUNTER: leaves it in the cache, or exits with the reason. Two runs at once do not
@@ -449,6 +494,8 @@ install_dependency() {
   case $dep in
     arrow) make_arrow ;;
     aws-crt) make_aws_crt ;;
+    curl) make_curl ;;
+    highway) make_highway ;;
   esac
   printf '%s: %s\n' version "$version" sources "${sources[*]##*/}" system "$toolchain" >"$work/stage$prefix/RECIPE"
   mv -T "$work/stage$prefix" "$prefix"
@@ -488,7 +535,7 @@ install_from_npm() {
 # ---- The command -------------------------------------------------------------------------------------
 
 main() {
-  local argument set=0 dependencies=(arrow) todo=() downloads=() i counter what
+  local argument set=0 for_packages='' dependencies=(arrow) todo=() downloads=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
   read_pins
   read_system
@@ -499,17 +546,22 @@ main() {
   for argument; do
     case $argument in
       -h | --help) usage && return ;;
-      --print-prefix) print_prefix && return ;;
+      --print-prefix) print_prefix arrow aws-crt && return ;;
+      --print-package-prefix) print_prefix curl highway && return ;;
       --print-s3-server) print_npm_prefix s3-server && return ;;
       --print-arrow-readers) print_npm_prefix arrow-readers && return ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
+      package) for_packages=yes ;;
       *) usage >&2 && exit 2 ;;
     esac
   done
+  [[ -z $for_packages ]] || ((set >= sets[build])) || set=${sets[build]}
   ((set)) || set=${sets[build]}
 
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
+  [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
+  [[ -z $for_packages ]] || dependencies+=(curl highway)
   if ((set >= sets[test])); then
     packages+=("${test_packages[@]}")
     # These two are often installed from elsewhere; any will do.
