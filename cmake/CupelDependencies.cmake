@@ -91,6 +91,12 @@ target_include_directories(cupel_spdlog SYSTEM INTERFACE
 find_package(hwy CONFIG REQUIRED)
 find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(CURL REQUIRED)
+if(CUPEL_STATIC)
+  # Compiled with the system's headers, of the same version, and as with its libraries: so objects are those of the
+  # preset release.
+  set_target_properties(CURL::libcurl hwy::hwy PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "" INTERFACE_COMPILE_DEFINITIONS "")
+  set_target_properties(hwy::hwy PROPERTIES INTERFACE_COMPILE_DEFINITIONS HWY_SHARED_DEFINE)
+endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # Compiled as C++: Lua's errors are exceptions, which destroy what functions of ours hold.
