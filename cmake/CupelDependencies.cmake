@@ -92,10 +92,13 @@ find_package(hwy CONFIG REQUIRED)
 find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(CURL REQUIRED)
 if(CUPEL_STATIC)
-  # Compiled with the system's headers, of the same version, and as with its libraries: so objects are those of the
-  # preset release.
-  set_target_properties(CURL::libcurl hwy::hwy PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "" INTERFACE_COMPILE_DEFINITIONS "")
-  set_target_properties(hwy::hwy PROPERTIES INTERFACE_COMPILE_DEFINITIONS HWY_SHARED_DEFINE)
+  # Compiled with the system's headers, of the same versions: so objects are those of the preset release.
+  set_target_properties(CURL::libcurl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "" INTERFACE_COMPILE_DEFINITIONS "")
+  find_library(CUPEL_STATIC_HWY NAMES hwy PATHS ${prefixes} PATH_SUFFIXES lib NO_DEFAULT_PATH REQUIRED)
+  get_target_property(configurations hwy::hwy IMPORTED_CONFIGURATIONS)
+  foreach(configuration IN LISTS configurations)
+    set_target_properties(hwy::hwy PROPERTIES IMPORTED_LOCATION_${configuration} ${CUPEL_STATIC_HWY})
+  endforeach()
 endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

@@ -48,17 +48,16 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME cupel)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
-set(CPACK_COMPONENT_COMMAND_DESCRIPTION "A self-hosted training debugger: the command
- It shows what a training run saved, and judges it by rules, while it runs or afterwards.")
+set(CPACK_COMPONENT_COMMAND_DESCRIPTION
+  "The command shows what a training run saved, and judges it by rules, while it runs or afterwards.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcupel-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libcurl4-openssl-dev, libhwy-dev, liblua5.4-dev, libpcre2-dev, libssl-dev, pkg-config")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "A self-hosted training debugger: libraries
- Headers, static libraries and the files for CMake and pkg-config: save out of a training loop,
- read runs and judge them.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+  "Headers, static libraries and files for CMake and pkg-config: to save out of a training loop, and to judge runs.")
 
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
-set(CPACK_ARCHIVE_COMMAND_FILE_NAME cupel-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_PACKAGE_FILE_NAME cupel-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_ARCHIVE_COMMAND_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
 include(CPack)

@@ -56,7 +56,7 @@ declare -A parts=(
 )
 declare -A suite=([arrow]="forky" [aws-crt]="bookworm" [curl]="bookworm" [highway]="bookworm")
 declare -A proof=(
-  [arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake" [curl]="CURLConfig.cmake" [highway]="hwy-config.cmake"
+  [arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake" [curl]="CURLConfig.cmake" [highway]="libhwy.a"
 )
 declare -A core_seconds=([arrow]=240 [aws-crt]=50 [curl]=30 [highway]=15)
 

@@ -57,7 +57,7 @@ main() {
   echo "[3/5] ${cupel##*/}: installed, nothing else is"
   inside 'dpkg -i /root/cupel_*.deb && cd /tmp && rm -rf runs && cupel --version && cupel demo runs
     cupel watch runs/vanishing --rule VanishingGradient --no-wait || [ $? = 1 ]
-    test -s /usr/share/man/man1/cupel.1 && source <(cupel completion bash)
+    test -s /usr/share/man/man1/cupel.1 && eval "$(cupel completion bash)"
     if ldd /usr/bin/cupel | grep -vE "linux-vdso|libc\.so|libm\.so|ld-linux"; then exit 1; fi'
 
   echo "[4/5] ${dev##*/}: installed with what it depends on, a compiler and CMake"
