@@ -85,11 +85,12 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
       inert(!saving_enabled() || !lasting_encoder()),
       store(inert ? nullptr : std::move(into)),
       collections(initial_collections(options)),
-      groups(collections, [this](const Membership& members) { return decide(members); }),
-      at_exit_([this] { close_at_exit(); }) {
+      groups(collections, [this](const Membership& members) { return decide(members); }) {
   for (Collection& collection : configured)
     collections.insert_or_assign(collection.name(), std::move(collection));
   if (inert) return;
+  // Static objects of the encoder were made before: they are destroyed after the call at exit.
+  at_exit_.emplace([this] { close_at_exit(); });
   if (options.export_tensorboard || !options.tensorboard_dir.empty()) {
     log(LogLevel::Warning,
         "export_tensorboard is kept, but this version does not export to TensorBoard");

@@ -217,7 +217,7 @@ struct Hook::State {
   Clock::time_point stop_polled_;
   std::atomic<std::int64_t> spent_ns_{0};
   std::atomic<int> calls_{0};
-  const AtExit at_exit_;  // last: while there is anything to close
+  std::optional<AtExit> at_exit_;  // last: while there is anything to close
 };
 
 }  // namespace cupel
