@@ -25,6 +25,19 @@ execute_process(
   OUTPUT_VARIABLE CUPEL_CACHED_PREFIXES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 list(APPEND CMAKE_PREFIX_PATH ${CUPEL_CACHED_PREFIXES})
 
+if(CUPEL_STATIC)
+  execute_process(
+    COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/../scripts/bootstrap.sh --print-package-prefix
+    OUTPUT_VARIABLE prefixes OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  list(LENGTH prefixes count)
+  if(NOT count EQUAL 2)
+    message(FATAL_ERROR "CUPEL_STATIC needs a static libcurl and Highway: scripts/bootstrap.sh package builds them")
+  endif()
+  list(PREPEND CMAKE_PREFIX_PATH ${prefixes})
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(OPENSSL_USE_STATIC_LIBS TRUE)
+endif()
+
 # A build directory remembers where it found things. What a former recipe built is looked for again.
 if(CUPEL_CACHED_PREFIXES)
   list(GET CUPEL_CACHED_PREFIXES 0 prefix)
@@ -64,11 +77,29 @@ endif()
 message(STATUS "Arrow ${Arrow_VERSION} from ${Arrow_DIR}")
 
 find_package(aws-c-s3 CONFIG QUIET)  # without it there is no room s3
+# It does not tell its version; the folder in the cache does.
+string(REGEX MATCH "aws-crt-([0-9.]+)" CUPEL_AWS_VERSION "${aws-c-s3_DIR}")
+set(CUPEL_AWS_VERSION ${CMAKE_MATCH_1})
 find_package(nlohmann_json 3.11 REQUIRED)
+# Headers only: no program that links cupel needs these libraries.
 find_package(spdlog REQUIRED)
+add_library(cupel_spdlog INTERFACE)
+get_target_property(definitions spdlog::spdlog_header_only INTERFACE_COMPILE_DEFINITIONS)
+target_compile_definitions(cupel_spdlog INTERFACE FMT_HEADER_ONLY $<$<BOOL:${definitions}>:${definitions}>)
+target_include_directories(cupel_spdlog SYSTEM INTERFACE
+  $<TARGET_PROPERTY:spdlog::spdlog_header_only,INTERFACE_INCLUDE_DIRECTORIES>)
 find_package(hwy CONFIG REQUIRED)
 find_package(CLI11 2.1 CONFIG REQUIRED)
 find_package(CURL REQUIRED)
+if(CUPEL_STATIC)
+  # Compiled with the system's headers, of the same versions: so objects are those of the preset release.
+  set_target_properties(CURL::libcurl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "" INTERFACE_COMPILE_DEFINITIONS "")
+  find_library(static_hwy NAMES hwy PATHS ${prefixes} PATH_SUFFIXES lib NO_DEFAULT_PATH NO_CACHE REQUIRED)
+  get_target_property(configurations hwy::hwy IMPORTED_CONFIGURATIONS)
+  foreach(configuration IN LISTS configurations)
+    set_target_properties(hwy::hwy PROPERTIES IMPORTED_LOCATION_${configuration} ${static_hwy})
+  endforeach()
+endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # Compiled as C++: Lua's errors are exceptions, which destroy what functions of ours hold.

@@ -1,6 +1,3 @@
-include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
-
 # Warnings and sanitizers: private to cupel, whoever includes it.
 add_library(cupel_build_flags INTERFACE)
 target_compile_options(cupel_build_flags INTERFACE
@@ -20,25 +17,31 @@ function(cupel_compile_together target)
   endif()
 endfunction()
 
-# cupel_room(NAME SOURCES … USES rooms… PRIVATE third-party targets…)
+# cupel_room(NAME SOURCES … USES rooms… PRIVATE third-party targets… HEADERS third-party targets…)
 #
 # One library per room: cupel_<name>, alias cupel::<name>. Its public headers are <room>/include/cupel/<room>/;
-# the rooms it uses are public, third-party libraries are not.
+# the rooms it uses are public, third-party libraries are not. Of HEADERS nothing is left to be linked.
 function(cupel_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(room "" "" "SOURCES;USES;PRIVATE;HEADERS" ${ARGN})
   set(target cupel_${name})
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/cupel/${name}/*.h)
-  add_library(${target} STATIC ${room_SOURCES})
+  add_library(${target} ${room_SOURCES})
   add_library(cupel::${name} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_include_directories(${target} PRIVATE src)
   target_compile_features(${target} PUBLIC cxx_std_20)
   list(TRANSFORM room_USES PREPEND cupel::)
-  target_link_libraries(${target} PUBLIC ${room_USES} PRIVATE ${room_PRIVATE} $<BUILD_INTERFACE:cupel_build_flags>)
+  list(TRANSFORM room_HEADERS REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>")
+  target_link_libraries(${target} PUBLIC ${room_USES}
+    PRIVATE ${room_PRIVATE} ${room_HEADERS} $<BUILD_INTERFACE:cupel_build_flags>)
+  cupel_component(${name} USES ${room_USES} PRIVATE ${room_PRIVATE})
   cupel_compile_together(${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH $ORIGIN
+    DEFINE_SYMBOL "")
   install(TARGETS ${target} EXPORT cupelTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${name})
 endfunction()
 
@@ -48,14 +51,4 @@ function(cupel_program name)
   add_executable(${name} ${program_SOURCES})
   target_link_libraries(${name} PRIVATE ${program_USES} cupel_build_flags)
   cupel_compile_together(${name})
-endfunction()
-
-function(cupel_install_package)
-  set(directory ${CMAKE_INSTALL_LIBDIR}/cmake/cupel)
-  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/cupelConfig.cmake.in
-    ${PROJECT_BINARY_DIR}/cupelConfig.cmake INSTALL_DESTINATION ${directory})
-  write_basic_package_version_file(${PROJECT_BINARY_DIR}/cupelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-  install(FILES ${PROJECT_BINARY_DIR}/cupelConfig.cmake ${PROJECT_BINARY_DIR}/cupelConfigVersion.cmake
-    DESTINATION ${directory})
-  install(EXPORT cupelTargets NAMESPACE cupel:: DESTINATION ${directory})
 endfunction()

@@ -84,6 +84,8 @@ class Network {
   std::vector<Layer> layers_;
 };
 
+cupel::TensorView view_of(const Matrix& matrix) { return {matrix.data(), {kWidth, kWidth}}; }
+
 void train(const std::string& directory, double learning_rate) {
   Network network(learning_rate);
   cupel::HookOptions options;
@@ -94,19 +96,16 @@ void train(const std::string& directory, double learning_rate) {
 
   cupel::Hook hook(options);
   hook.set_mode(cupel::Mode::Train);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 50 && !hook.stop_requested(); ++i) {
     hook.next_step();
     hook.save_scalar("loss", network.train({0.1, 0.9, 0.3, 0.5}, 0.25));
     for (const Layer& layer : network.layers()) {
-      const cupel::TensorView weight(layer.weight.data(), {kWidth, kWidth});
-      const cupel::TensorView gradient(layer.gradient.data(), {kWidth, kWidth});
-      hook.save_tensor(layer.name + ".weight", weight);
-      hook.save_tensor("gradient/" + layer.name + ".weight", gradient);
+      hook.save_tensor(layer.name + ".weight", view_of(layer.weight));
+      hook.save_tensor("gradient/" + layer.name + ".weight", view_of(layer.gradient));
     }
-    if (hook.stop_requested()) break;
   }
-
   const cupel::HookReport report = hook.close();
+
   std::cout << "saved " << report.tensors_saved << " tensors at " << report.steps_committed
             << " steps to " << directory << '\n';
   for (const std::string& problem : report.problems) std::cerr << "save: " << problem << '\n';

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/format/index_reader.h"
+#include "cupel/format/index_salvage.h"
 
 namespace {
 
@@ -24,7 +26,15 @@ constexpr std::string_view kBlank = "00000000";
 void read(std::span<const std::uint8_t> bytes) {
   auto buffer = std::make_shared<AlignedBuffer>(bytes.size());
   if (!bytes.empty()) std::memcpy(buffer->data(), bytes.data(), bytes.size());
-  IndexReader reader("index/0000-000000000/000000000000_worker_0.arrow");
+  constexpr const char* kKey = "index/0000-000000000/000000000000_worker_0.arrow";
+  const SalvagedIndex salvaged = salvage_index(kKey, buffer);
+  std::vector<SalvagedRows> parts;
+  for (const IndexBatch& batch : salvaged.batches) {
+    parts.push_back({&batch, {}});
+    parts.back().values.resize(batch.rows);
+  }
+  if (!parts.empty()) static_cast<void>(seal_salvaged(parts, 0, std::nullopt));
+  IndexReader reader(kKey);
   std::size_t seen = 0;
   try {
     reader.read(buffer, [&](const IndexBatch& batch) {

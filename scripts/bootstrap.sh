@@ -14,17 +14,21 @@ usage() {
   cat <<'EOF'
 usage: scripts/bootstrap.sh [SET…]              install what is missing (default: build)
        scripts/bootstrap.sh --print-prefix      print the CMAKE_PREFIX_PATH of what the cache holds
+       scripts/bootstrap.sh --print-package-prefix   the same of what packages are linked with
+       scripts/bootstrap.sh --print-mirror      print the Debian archive that this machine's apt uses, if there is one
        scripts/bootstrap.sh --print-s3-server   print the folder of the S3 server for tests, if it is there
-       scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files
+       scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files for node
+       scripts/bootstrap.sh --print-python-readers  the same of those for Python: a virtual environment
 
 sets:
   demo    system packages and Arrow
   build   demo and the AWS runtime: all that building and running cupel needs
+  package build, and what packages are made with: static libcurl and Highway, dpkg's tools
   test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
-  CMAKE_PREFIX_PATH     a dependency that is found below it is yours and is not built
+  CMAKE_PREFIX_PATH     Arrow or an AWS runtime that is found below it is yours and is not built
   CUPEL_DEBIAN_MIRROR   where sources come from (default: the mirror that this machine's apt uses)
   CUPEL_JOBS            parallel compilations (default: the number of cores)
 
@@ -41,23 +45,31 @@ build_packages=(
   ca-certificates xz-utils
 )
 test_packages=(
-  libgtest-dev libgmock-dev libbenchmark-dev python3 curl
+  libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv curl zsh fish
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
 
-# Per dependency: its packages in deps.sha256 (the first one's version is its version), the suite that offers
-# them, the CMake file that proves it is there, and the seconds that one core builds it.
-declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime")
-declare -A parts=([arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python")
-declare -A suite=([arrow]="forky" [aws-crt]="bookworm")
+# Per dependency: its packages in deps.sha256 (the first one's version is its version; NAME-debian is what Debian adds
+# to the source package NAME), the suite that offers them, the CMake file that proves that the user has the dependency,
+# and the seconds that one core builds it.
+declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime" [curl]="libcurl" [highway]="Highway")
+declare -A parts=(
+  [arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python" [curl]="curl curl-debian" [highway]="highway"
+)
+declare -A suite=([arrow]="forky" [aws-crt]="bookworm" [curl]="bookworm" [highway]="bookworm")
 declare -A proof=([arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake")
-declare -A core_seconds=([arrow]=240 [aws-crt]=50)
+declare -A core_seconds=([arrow]=240 [aws-crt]=50 [curl]=30 [highway]=15)
 
-# What tests take from npm, each in a folder of its own: the S3 server, and readers of Arrow files that are not
-# ours. Their versions are those of the first package.
-declare -A npm_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers")
-declare -A npm_packages=(
+package_packages=(dpkg-dev file patch)
+
+# Packages that tests take from npm and PyPI, each set in a folder of its own: the S3 server, and readers of Arrow
+# files that are not ours. The version of a set is that of its first package.
+tools=(s3-server arrow-readers python-readers)
+declare -A tool_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers" [python-readers]="Python readers")
+declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI)
+declare -A tool_packages=(
   [s3-server]="@20minutes/s3rver@4.0.4" [arrow-readers]="apache-arrow@21.2.0 nodejs-polars@0.24.0"
+  [python-readers]="pyarrow==26.0.1 polars==2.1.0 pandas==3.1.1 duckdb==2.0.0 numpy==2.4.6"
 )
 
 common_flags=(
@@ -70,6 +82,17 @@ arrow_flags=(
   -DARROW_IPC=ON -DARROW_MIMALLOC=OFF -DARROW_JEMALLOC=OFF -DARROW_COMPUTE=OFF -DARROW_JSON=OFF
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16
 )
+curl_flags=(
+  "${common_flags[@]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DHTTP_ONLY=ON
+  -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_GSSAPI=OFF -DCURL_ZLIB=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF
+  -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DCURL_CA_FALLBACK=ON
+)
+highway_flags=(
+  "${common_flags[@]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHWY_ENABLE_TESTS=OFF -DHWY_ENABLE_EXAMPLES=OFF
+  -DHWY_ENABLE_CONTRIB=OFF
+)
+# Names of source files in what is built begin at the source's root: they go into packages.
+no_paths='add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=")'
 aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
 aws_edit='/add_subdirectory(aws-lc)/d'  # Debian leaves that library out; OpenSSL serves instead
 # When a server hangs up behind an answer, all of it is read that has come, and not only the next 16 KiB.
@@ -86,6 +109,7 @@ read_pins() {
     [[ -n $path && $sum != '#' ]] || continue
     name=${path##*/}
     name=${name%%_*}
+    [[ $path != *.debian.tar.* ]] || name+=-debian
     pinned_path[$name]=$path
     pinned_sum[$name]=$sum
   done <"$here/deps.sha256"
@@ -117,8 +141,11 @@ recipe() {
   for part in ${parts[$1]}; do text+=" ${pinned_sum[$part]}"; done
   case $1 in
     arrow) text+=" ${arrow_flags[*]}" ;;
+    curl) text+=" ${curl_flags[*]}" ;;
+    highway) text+=" ${highway_flags[*]}" ;;
     aws-crt) text+=" ${aws_flags[*]} $aws_edit $aws_hang_up_edit" ;;
   esac
+  text+=" $no_paths"
   version=$(upstream_version "${pinned_path[${parts[$1]%% *}]}")
   key=$(sha256sum <<<"$text")
   key=${key:0:12}
@@ -138,9 +165,11 @@ installed_prefix() {
   echo "$found"
 }
 
-# Whether the user brings dependency $1 along.
+# Whether the user brings dependency $1 along. Packages are linked with the libcurl and Highway of these recipes: a
+# libcurl of the user may need libraries that other machines do not have.
 is_users_own() {
   local folder folders
+  [[ $1 != curl && $1 != highway ]] || return 1
   IFS=':;' read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}"
   for folder in "${folders[@]}"; do
     [[ -d $folder ]] || continue
@@ -152,7 +181,7 @@ is_users_own() {
 print_prefix() {
   local dep prefix list=''
   [[ -n $deps_dir ]] || return 0
-  for dep in arrow aws-crt; do
+  for dep; do
     ! is_users_own "$dep" || continue
     prefix=$(installed_prefix "$dep")
     [[ -z $prefix ]] || list+="${list:+;}$prefix"
@@ -160,21 +189,22 @@ print_prefix() {
   [[ -z $list ]] || echo "$list"
 }
 
-npm_version() {
-  local first=${npm_packages[$1]%% *}
-  echo "${first##*@}"
+tool_version() {
+  local first=${tool_packages[$1]%% *}
+  echo "${first##*[@=]}"
 }
 
-# Prints the folder of what npm installs, whether it is there or not.
-npm_prefix() {
-  local key
-  key=$(sha256sum <<<"${npm_packages[$1]}")
-  echo "$deps_dir/$1-$(npm_version "$1")-${key:0:12}"
+# Prints the folder of the tool $1, whether it is there or not. A virtual environment belongs to one python3.
+tool_prefix() {
+  local key=${tool_packages[$1]} python='import sys; print(sys.version, sys.base_prefix)'
+  [[ ${tool_registry[$1]} != PyPI ]] || key+=" $(python3 -c "$python" 2>/dev/null || true)"
+  key=$(sha256sum <<<"$key")
+  echo "$deps_dir/$1-$(tool_version "$1")-${key:0:12}"
 }
 
-print_npm_prefix() {
+print_tool_prefix() {
   local prefix
-  prefix=$(npm_prefix "$1")
+  prefix=$(tool_prefix "$1")
   [[ -z $deps_dir || ! -d $prefix ]] || echo "$prefix"
 }
 
@@ -316,7 +346,7 @@ fetch_pinned() {
 # The same for what the suite offers now; sets version and prefix to it. Its sums are those of the index whose
 # signature apt checks. apt's configuration is private: this suite never mixes with the system's.
 fetch_offered() {
-  local dep=$1 part uri sum wanted apt=$deps_dir/unfinished/apt-$1
+  local dep=$1 part uri sum wanted kind apt=$deps_dir/unfinished/apt-$1
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   [[ -r $keyring ]] || give_up "$keyring is missing: install the package debian-archive-keyring" 2
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
@@ -333,10 +363,11 @@ fetch_offered() {
     { show_log "$log" && give_up "the index of the suite ${suite[$dep]} could not be read"; }
   sources=()
   for part in ${parts[$dep]}; do
-    wanted=source
+    wanted=source kind='(\\.orig\\.tar\\.[a-z0-9]+|\\.deb)$'
     [[ ${pinned_path[$part]} != *.deb ]] || wanted=download
-    read -r uri sum < <("${private_apt[@]}" --print-uris "$wanted" "$part" 2>>"$log" | tr -d "'" |
-      awk '$1 ~ /(\.orig\.tar\.[a-z0-9]+|\.deb)$/ && sub(/^SHA256:/, "", $4) { print $1, $4 }') ||
+    [[ $part != *-debian ]] || kind='\\.debian\\.tar\\.[a-z0-9]+$'
+    read -r uri sum < <("${private_apt[@]}" --print-uris "$wanted" "${part%-debian}" 2>>"$log" | tr -d "'" |
+      awk -v kind="$kind" '$1 ~ kind && sub(/^SHA256:/, "", $4) { print $1, $4 }') ||
       give_up "the suite ${suite[$dep]} offers no $part (see $log)"
     fetch "$sum" "$uri"
     [[ -n $fetched ]] || give_up "the mirror's index lists $uri, but the mirror does not have it"
@@ -351,13 +382,13 @@ fetch_offered() {
 give_up() {
   local own=${title[$dep]}
   [[ $dep != arrow ]] || own="Arrow (15 or newer, with IPC)"
-  cat >&2 <<EOF
-${0##*/}: ${title[$dep]} $version: $1
-
-What you can do instead:
+  printf '%s: %s %s: %s\n\nWhat you can do instead:\n' "${0##*/}" "${title[$dep]}" "$version" "$1" >&2
+  [[ -z ${proof[$dep]:-} ]] || cat >&2 <<EOF
   * Build with your own $own:
       cmake --preset release -DCMAKE_PREFIX_PATH=/where/it/is
     and put CMAKE_PREFIX_PATH=/where/it/is into the environment, so that this script leaves it out.
+EOF
+  cat >&2 <<EOF
   * Set CUPEL_DEBIAN_MIRROR to another mirror, one that has the paths in scripts/deps.sha256.
   * Put the files named there into $deps_dir/downloads; they are used if their sums fit.
   * Copy ${prefix##*/} of another machine's cache into $deps_dir,
@@ -387,9 +418,11 @@ unpack() {
 build() {
   local source=$1
   shift
+  echo "$no_paths" >"$work/no-paths.cmake"
   [[ -f $work/build/build.ninja ]] || rm -rf "$work/build"  # a configuration that failed may remember why
   step env -u CFLAGS -u CXXFLAGS -u CPPFLAGS -u LDFLAGS \
-    cmake -S "$source" -B "$work/build" "$@" "-DCMAKE_INSTALL_PREFIX=$prefix"
+    cmake -S "$source" -B "$work/build" "$@" "-DCMAKE_INSTALL_PREFIX=$prefix" \
+    "-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=$work/no-paths.cmake"
   step ninja -C "$work/build" -j "$jobs"
   step env "DESTDIR=$work/stage" cmake --install "$work/build"
 }
@@ -402,10 +435,46 @@ make_arrow() {
 }
 
 make_aws_crt() {
+  local file library
   unpack "${sources[0]}"
   sed -i "$aws_edit" "$work/source/crt/CMakeLists.txt"
   sed -i "$aws_hang_up_edit" "$work/source/crt/aws-c-io/source/socket_channel_handler.c"
   build "$work/source/crt" "${aws_flags[@]}"
+  for file in "$work/source/crt"/*/{LICENSE,NOTICE}; do
+    [[ -f $file ]] || continue
+    library=${file%/*}
+    step install -D -m 644 "$file" "$work/stage$prefix/share/doc/aws-crt/${library##*/}/${file##*/}"
+  done
+}
+
+make_curl() {
+  local patch
+  # An interrupted run may have applied some of the patches.
+  [[ -f $work/source/corrected ]] || rm -rf "$work/source"
+  unpack "${sources[0]}"
+  if [[ ! -f $work/source/corrected ]]; then
+    step tar -xf "${sources[1]}" -C "$work/source"
+    while read -r patch _; do
+      [[ -z $patch || $patch == '#'* ]] || step patch -d "$work/source" -p1 -fi "$work/source/debian/patches/$patch"
+    done <"$work/source/debian/patches/series"
+    touch "$work/source/corrected"
+  fi
+  build "$work/source" "${curl_flags[@]}"
+}
+
+make_highway() {
+  unpack "${sources[0]}"
+  build "$work/source" "${highway_flags[@]}"
+}
+
+# wait_for_lock MESSAGE: locks descriptor 9; prints MESSAGE if another run holds the lock.
+wait_for_lock() {
+  ! flock -n 9 || return 0
+  echo "$1"
+  flock 9 &
+  child=$!  # so that a signal ends the waiting, too
+  wait "$child"
+  child=''
 }
 
 # install_dependency DEP COUNTER: leaves it in the cache, or exits with the reason. Two runs at once do not
@@ -416,13 +485,7 @@ install_dependency() {
   recipe "$dep"
   local name="${title[$dep]} $version"
   exec 9>"$deps_dir/locks/$dep-$key"
-  if ! flock -n 9; then
-    echo "$counter $name: another bootstrap.sh is building it, waiting"
-    flock 9 &
-    child=$!  # so that a signal ends the waiting, too
-    wait "$child"
-    child=''
-  fi
+  wait_for_lock "$counter $name: another bootstrap.sh is building it, waiting"
   if [[ -n $(installed_prefix "$dep") ]]; then
     echo "$counter $name: done there"
     exec 9>&-
@@ -449,6 +512,8 @@ install_dependency() {
   case $dep in
     arrow) make_arrow ;;
     aws-crt) make_aws_crt ;;
+    curl) make_curl ;;
+    highway) make_highway ;;
   esac
   printf '%s: %s\n' version "$version" sources "${sources[*]##*/}" system "$toolchain" >"$work/stage$prefix/RECIPE"
   mv -T "$work/stage$prefix" "$prefix"
@@ -457,26 +522,39 @@ install_dependency() {
   echo "$counter $name: done in $(duration $((SECONDS - start)))"
 }
 
-# Tests that want this skip themselves where it is not, so that a failure ends nothing else.
-install_from_npm() {
-  local what=$1 counter=$2 start=$SECONDS name prefix log work
+# fetch_tool NAME PACKAGE…: into $work. In a virtual environment that is moved afterwards, python works and other
+# programs do not.
+fetch_tool() {
+  local registry=${tool_registry[$1]}
+  shift
+  if [[ $registry == npm ]]; then
+    try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "$@"
+  else
+    try_logged "$log" python3 -m venv "$work" && try_logged "$log" "$work/bin/python" -m pip install \
+      --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@"
+  fi
+}
+
+# A failure ends nothing else: tests that need the tool skip themselves or are not registered.
+install_tool() {
+  local what=$1 counter=$2 start=$SECONDS name prefix log work registry=${tool_registry[$1]}
   local -a wanted
-  name="${npm_title[$what]} $(npm_version "$what")"
-  prefix=$(npm_prefix "$what")
+  name="${tool_title[$what]} $(tool_version "$what")"
+  prefix=$(tool_prefix "$what")
   log=$deps_dir/logs/${prefix##*/}.log
   work=$deps_dir/unfinished/${prefix##*/}
-  read -ra wanted <<<"${npm_packages[$what]}"
+  read -ra wanted <<<"${tool_packages[$what]}"
   exec 9>"$deps_dir/locks/${prefix##*/}"
-  flock 9
+  wait_for_lock "$counter $name: another bootstrap.sh is fetching it, waiting"
   if [[ ! -d $prefix ]]; then
-    echo "$counter $name: fetching with npm"
+    echo "$counter $name: fetching from $registry"
     : >"$log"
     rm -rf "$work"
     mkdir -p "$work"
-    if try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "${wanted[@]}"; then
+    if fetch_tool "$what" "${wanted[@]}"; then
       mv -T "$work" "$prefix"
     else
-      echo "$counter $name: npm could not install it, tests that want it will be skipped (log: $log)"
+      echo "$counter $name: could not be fetched from $registry, tests that want it will not run (log: $log)"
       exec 9>&-
       return
     fi
@@ -487,8 +565,17 @@ install_from_npm() {
 
 # ---- The command -------------------------------------------------------------------------------------
 
+downloads=()  # background processes with install_tool that the script has not waited for yet
+
+# Ends the downloads of a script that ends early, and waits for their end.
+stop_downloads() {
+  ((${#downloads[@]})) || return 0
+  kill -TERM "${downloads[@]}" 2>/dev/null || true
+  wait "${downloads[@]}" 2>/dev/null || true
+}
+
 main() {
-  local argument set=0 dependencies=(arrow) todo=() downloads=() i counter what
+  local argument set=0 for_packages='' dependencies=(arrow) todo=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
   read_pins
   read_system
@@ -499,17 +586,24 @@ main() {
   for argument; do
     case $argument in
       -h | --help) usage && return ;;
-      --print-prefix) print_prefix && return ;;
-      --print-s3-server) print_npm_prefix s3-server && return ;;
-      --print-arrow-readers) print_npm_prefix arrow-readers && return ;;
+      --print-prefix) print_prefix arrow aws-crt && return ;;
+      --print-package-prefix) print_prefix curl highway && return ;;
+      --print-mirror) machine_mirror && return ;;
+      --print-s3-server | --print-arrow-readers | --print-python-readers)
+        print_tool_prefix "${argument#--print-}" && return
+        ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
+      package) for_packages=yes ;;
       *) usage >&2 && exit 2 ;;
     esac
   done
+  [[ -z $for_packages ]] || ((set >= sets[build])) || set=${sets[build]}
   ((set)) || set=${sets[build]}
 
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
+  [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
+  [[ -z $for_packages ]] || dependencies+=(curl highway)
   if ((set >= sets[test])); then
     packages+=("${test_packages[@]}")
     # These two are often installed from elsewhere; any will do.
@@ -522,8 +616,8 @@ main() {
   ((${#missing[@]} == 0)) || ((EUID == 0)) || ask_for_packages
 
   ((${#missing[@]} == 0)) || todo+=(packages)
-  for what in s3-server arrow-readers; do
-    ((set < sets[test])) || [[ -d $(npm_prefix "$what") ]] || todo+=("$what")
+  for what in "${tools[@]}"; do
+    ((set < sets[test])) || [[ -d $(tool_prefix "$what") ]] || todo+=("$what")
   done
   for dep in "${dependencies[@]}"; do
     [[ -n $(installed_prefix "$dep") ]] || is_users_own "$dep" || todo+=("$dep")
@@ -537,20 +631,27 @@ main() {
   jobs=${CUPEL_JOBS:-$(nproc)}
   mirror=${CUPEL_DEBIAN_MIRROR:-$(machine_mirror)}
   mirror=${mirror%/}
+  trap stop_downloads EXIT
   for i in "${!todo[@]}"; do
     counter="[$((i + 1))/${#todo[@]}]"
     if [[ ${todo[i]} == packages ]]; then
       install_packages "$counter"
       read_system  # a compiler may be there only now
-    elif [[ -n ${npm_packages[${todo[i]}]:-} ]]; then
+    elif [[ -n ${tool_packages[${todo[i]}]:-} ]]; then
       # Waits for the network while the compiler works on the rest.
-      install_from_npm "${todo[i]}" "$counter" &
+      {
+        trap 'stop_child; exit 143' TERM  # a background process does not inherit the trap
+        install_tool "${todo[i]}" "$counter"
+      } &
       downloads+=($!)
     else
       install_dependency "${todo[i]}" "$counter"
     fi
   done
-  for i in "${downloads[@]}"; do wait "$i" || exit; done
+  for i in "${!downloads[@]}"; do
+    wait "${downloads[i]}" || exit
+    unset "downloads[i]"
+  done
 }
 
 main "$@"

@@ -64,9 +64,7 @@ main() {
   : >"$log"
   [[ -x $cupel ]] || hint=" (a few minutes the first time; log: $log)"
   echo "[1/2] cupel: configuring"
-  run_logged "$log" cmake --preset release -S "$checkout" -B "$build" \
-    -DCUPEL_BUILD_TESTS=OFF -DCUPEL_BUILD_BENCH=OFF -DCUPEL_BUILD_EXAMPLES=OFF -DCUPEL_WERROR=OFF \
-    "${with_s3[@]}"
+  run_logged "$log" cmake --preset release -S "$checkout" -B "$build" "${with_s3[@]}"
   echo "[2/2] cupel: building$hint"
   run_logged "$log" ninja -C "$build" -j "$(nproc)" cupel
   echo "      ready after $(duration $((SECONDS - start)))"

@@ -1,5 +1,6 @@
 # Asks PROGRAM for its tests and writes FILE, which adds a test to ctest for each of its suites: a program start
-# for each single test would take longer than the tests. A suite in ALONE has tests that need a process each.
+# for each single test would take longer than the tests. A suite in ALONE has tests that need a process each; one whose
+# name matches TIMING gets the label `timing`.
 cmake_minimum_required(VERSION 3.25)
 
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
@@ -12,6 +13,9 @@ set(text)
 function(add_entry name filter)
   string(APPEND text "add_test([=[${PREFIX}${name}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${filter}]=])\n")
   string(APPEND text "set_tests_properties([=[${PREFIX}${name}]=] PROPERTIES WORKING_DIRECTORY [=[${DIRECTORY}]=]")
+  if(TIMING AND suite MATCHES "${TIMING}")
+    list(APPEND PROPERTIES LABELS timing)
+  endif()
   foreach(word IN LISTS PROPERTIES)
     string(APPEND text " [=[${word}]=]")
   endforeach()

@@ -1,3 +1,7 @@
+// `cupel check`: what rules need against what a hook's configuration saves, or what a run holds.
+// Gaps of rules come first, then collections that only calls can fill; a misspelt one counts as a
+// gap. Mistakes of files and command lines are UsageErrors before anything is printed.
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -12,8 +16,8 @@
 #include "commands.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/check_needs.h"
-#include "cupel/rules/printable.h"
 #include "cupel/trial/pins.h"
 #include "cupel/writer/saving_plan.h"
 #include "open_trial.h"
@@ -56,6 +60,45 @@ std::vector<RuleGaps> check(const std::vector<ChosenRule>& rules, const Saved& s
   return all;
 }
 
+// A collection that only calls can fill, and what to ask if its name is nearly a built-in one.
+struct UnfilledCollection {
+  std::string name;
+  std::string question;
+};
+
+std::vector<UnfilledCollection> unfilled_collections(const SavingPlan& plan) {
+  std::vector<UnfilledCollection> empty;
+  for (const SavedCollection& saved : plan.saved) {
+    const std::string& name = saved.collection.name();
+    if (is_filled_by_calls_only(saved.collection, plan.profile))
+      empty.push_back({name, builtin_name_meant(name, plan.profile)});
+  }
+  return empty;
+}
+
+// What calls have filled is in the run; what they might have, nobody knows any more.
+std::vector<UnfilledCollection> unfilled_collections(const Trial& run, Profile profile) {
+  std::vector<UnfilledCollection> empty;
+  for (const auto& [name, collection] : run.collections()) {
+    std::string question = builtin_name_meant(name, profile);
+    if (is_filled_by_calls_only(collection, profile) && !question.empty())
+      empty.push_back({name, std::move(question)});
+  }
+  return empty;
+}
+
+bool any_misspelt(const std::vector<UnfilledCollection>& empty) {
+  return std::any_of(empty.begin(), empty.end(),
+                     [](const UnfilledCollection& each) { return !each.question.empty(); });
+}
+
+void print_text(const std::vector<UnfilledCollection>& empty, std::ostream& out) {
+  for (const auto& [name, question] : empty)
+    out << "collection " << printable(name)
+        << (question.empty() ? ": filled by calls only" : ": it has neither patterns nor names")
+        << question << '\n';
+}
+
 void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
   for (const RuleGaps& of : all) {
     const std::string name = printable(of.rule->name);
@@ -74,7 +117,8 @@ void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
   }
 }
 
-void print_json(const std::vector<RuleGaps>& all, std::ostream& out) {
+void print_json(const std::vector<RuleGaps>& all, const std::vector<UnfilledCollection>& empty,
+                std::ostream& out) {
   Json array = Json::array();
   for (const RuleGaps& of : all)
     for (const Gap& gap : of.gaps)
@@ -86,7 +130,29 @@ void print_json(const std::vector<RuleGaps>& all, std::ostream& out) {
                        {"found", gap.found},
                        {"needed", gap.needed},
                        {"closing", Json::parse(gap.closing)}});
+  for (const auto& [name, question] : empty)
+    if (!question.empty())
+      array.push_back({{"rule", nullptr},
+                       {"name", nullptr},
+                       {"gap", to_string(Gap::Kind::Collection)},
+                       {"parameter", nullptr},
+                       {"tensors", "the collection " + name},
+                       {"found", "it has neither patterns nor names" + question},
+                       {"needed", "patterns, names, or the name of a built-in collection"},
+                       {"closing", nullptr}});
   out << array.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+// Returns the exit code.
+int print_check(const std::vector<RuleGaps>& gaps, const std::vector<UnfilledCollection>& empty,
+                bool json, std::ostream& out) {
+  if (json) {
+    print_json(gaps, empty, out);
+  } else {
+    print_text(gaps, out);
+    print_text(empty, out);
+  }
+  return any_gap(gaps) || any_misspelt(empty) ? kExitFound : kExitFine;
 }
 
 // The hook's part of a configuration file, as it was written.
@@ -125,14 +191,14 @@ int emit(const std::vector<ChosenRule>& rules, const std::string& text, const Sa
   }
   const std::string merged = hook.dump(2, ' ', false, Json::error_handler_t::replace);
   out << merged << '\n';
-  const auto left = check(rules, saving_plan(parse_hook_configuration(merged, "emitted", base)));
-  if (!any_gap(left)) return kExitFine;
+  const SavingPlan emitted = saving_plan(parse_hook_configuration(merged, "emitted", base));
+  std::vector<RuleGaps> open = check(rules, emitted);
+  std::erase_if(open, [](const RuleGaps& of) { return of.gaps.empty(); });
+  std::vector<UnfilledCollection> misspelt = unfilled_collections(emitted);
+  std::erase_if(misspelt, [](const UnfilledCollection& each) { return each.question.empty(); });
+  if (open.empty() && misspelt.empty()) return kExitFine;
   err << "cupel check: entries of the configuration win over what rules need; this stays open:\n";
-  std::vector<RuleGaps> open;
-  for (const RuleGaps& of : left)
-    if (!of.gaps.empty()) open.push_back(of);
-  print_text(open, err);
-  return kExitFound;
+  return print_check(open, misspelt, false, err);
 }
 
 }  // namespace
@@ -155,19 +221,19 @@ int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err)
     const SavingPlan plan = saving_plan(
         parse_hook_configuration(options.target.empty() ? "{}" : text, options.target, base));
     if (options.emit_hook_config) return emit(rules, text, plan, base, out, err);
-    const auto gaps = check(rules, plan);
-    options.json ? print_json(gaps, out) : print_text(gaps, out);
-    return any_gap(gaps) ? kExitFound : kExitFine;
+    return print_check(check(rules, plan), unfilled_collections(plan), options.json, out);
   }
   if (options.target.empty()) throw UsageError("which run, or which configuration of a hook?");
+  if (options.target.ends_with(".json") && !std::filesystem::exists(options.target, ignored))
+    throw UsageError("There is no file " + options.target);
   const auto trial = open_trial(options.target);
   const auto gaps = [&] {
     const NoRefresh one_snapshot(*trial);
     return check(rules, *trial);
   }();
-  options.json ? print_json(gaps, out) : print_text(gaps, out);
+  const int code = print_check(gaps, unfilled_collections(*trial, base.profile), options.json, out);
   tell_damage(*trial);
-  return any_gap(gaps) ? kExitFound : kExitFine;
+  return code;
 }
 
 }  // namespace cupel

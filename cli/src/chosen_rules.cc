@@ -1,6 +1,8 @@
 #include "chosen_rules.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -32,6 +34,21 @@ ChosenRule builtin_rule(const std::string& name, RuleParameters parameters,
     return rule.make(base, parameters);
   };
   return choice;
+}
+
+// Every built-in rule without a required parameter.
+std::vector<ChosenRule> rules_of_set() {
+  std::vector<ChosenRule> rules;
+  for (const BuiltinRule& rule : builtin_rules()) {
+    try {
+      rules.push_back(builtin_rule(std::string(rule.name), {}, {}));
+    } catch (const UsageError&) {
+      continue;  // a parameter is missing: what to look at, a limit, another run
+    }
+    rules.back().name = rule.name;
+    rules.back().is_of_set = true;
+  }
+  return rules;
 }
 
 // `may_be_another`: the only rule of the file is taken, whatever it is called.
@@ -137,6 +154,15 @@ std::vector<ChosenRule> choose_rules(const RuleChoice& choice) {
   for (const std::string& text : choice.specs)
     collect("", [&] {
       RuleSpec spec = parse_rule_spec(text);
+      if (spec.file.empty() && spec.rule == kRulesOfSet) {
+        if (!spec.parameters.empty())
+          throw UsageError(
+              "--rule all takes no parameters; a --rule of its own gives them to a rule");
+        const auto is_of_set = [](const ChosenRule& rule) { return rule.is_of_set; };
+        if (std::ranges::any_of(rules, is_of_set)) return;
+        std::ranges::move(rules_of_set(), std::back_inserter(rules));
+        return;
+      }
       const std::vector<std::string> other_trials = take_other_trials(spec.parameters);
       rules.push_back(chosen(spec, other_trials, limits));
     });

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cupel/core/collection_configuration.h"
@@ -16,9 +17,11 @@ namespace cupel {
 
 /// What a command line says of the rules that it asks for.
 struct RuleChoice {
-  std::vector<std::string> specs = {};  // NAME[,param=value…] or FILE.lua[:NAME][,param=value…]
-  std::string config = {};              // a file of DebugRuleConfigurations
-  std::string script_limits = {};       // see parse_script_limits
+  // NAME[,param=value…] or FILE.lua[:NAME][,param=value…]; "all" is every built-in rule that needs
+  // no parameter.
+  std::vector<std::string> specs = {};
+  std::string config = {};         // a file of DebugRuleConfigurations
+  std::string script_limits = {};  // see parse_script_limits
 };
 
 /// A rule that the command line asks for, by a SPEC or in a configuration file; built in or in Lua.
@@ -27,6 +30,7 @@ struct ChosenRule {
   std::string name;  ///< The configuration's; no two have the same.
   RuleNeeds needs;
   bool says_needs = true;  ///< Else they are not known.
+  bool is_of_set = false;  ///< Chosen by "all", not by name.
   std::function<std::unique_ptr<Rule>(Trial& base)> make;
   std::string configuration;  ///< Its parameters and its text, as RuleOptions has them.
   RunnerParameters runner = {};
@@ -34,6 +38,9 @@ struct ChosenRule {
   /// What is to be saved for it, in place of what the rule itself would say.
   std::vector<CollectionConfiguration> collections = {};
 };
+
+/// The SPEC of every built-in rule without a required parameter.
+inline constexpr std::string_view kRulesOfSet = "all";
 
 /// Those of the configuration file, if one is named, then those of the SPECs. Names, parameters and
 /// files of Lua are checked, without a run; throws UsageError with every mistake in all of them,

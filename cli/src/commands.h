@@ -15,6 +15,7 @@ namespace cupel {
 
 struct InfoOptions {
   std::string trial;
+  bool build = false;  // the command itself, not a run
   bool json = false;
 };
 int run_info(const InfoOptions& options, std::ostream& out);
@@ -36,7 +37,7 @@ struct TensorsOptions {
   bool in_full = false;  // a table of what was saved of each
   bool json = false;
 };
-int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err);
+int run_tensors(const TensorsOptions& options, std::ostream& out);
 
 struct ShowOptions {
   std::string trial;
@@ -52,7 +53,7 @@ struct ShowOptions {
   bool plot = false;
   bool log = false;
   bool histogram = false;
-  std::int64_t width = 80;  // columns that people's output may take
+  std::optional<std::int64_t> width;  // columns that people's output may take; else the terminal's
   bool json = false;
 };
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);
@@ -78,13 +79,16 @@ struct WatchOptions {
   bool first = false;
   bool explain = false;
   std::optional<double> idle_timeout;  // seconds
+  bool until_writer_gone = false;
   std::int64_t start_step = 0;
   std::optional<std::int64_t> end_step;
   std::optional<std::int64_t> wait_window;  // steps
   std::string out;                          // a file to keep the lines in
   std::vector<std::string> actions;
   bool dry_run = false;
-  int jobs = 0;  // 0: as the machine has processors, up to 4
+  bool strict = false;  // exit 1 also where a rule had nothing to judge
+  bool all = false;     // every finding for a person, not incidents
+  int jobs = 0;         // 0: as the machine has processors, up to 4
   bool json = false;
 };
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);
@@ -121,9 +125,14 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
 
 struct SyncOptions {
   std::string path;                // a run, a spool, or where spools are
+  std::string salvage;             // where what is whole of a run is written; empty: nowhere
   std::int64_t idle_timeout = 60;  // seconds
   bool json = false;
 };
 int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err);
+// `sync --salvage`: options.salvage is not empty.
+int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err);
+// A directory of this machine, whatever its name. Throws UsageError if there is none.
+std::string directory_place(const std::string& path);
 
 }  // namespace cupel

@@ -1,14 +1,12 @@
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 
 #include "amount_text.h"
+#include "apart.h"
 #include "commands.h"
-#include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/copy_run.h"
 #include "progress.h"
@@ -18,30 +16,7 @@
 namespace cupel {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-bool is_inside(const fs::path& inner, const fs::path& outer) {
-  const auto [end_of_outer, rest] =
-      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
-  return end_of_outer == outer.end();
-}
-
-// Where a store is: its directory, whatever its name and the links on the way, or its URL. A name
-// that ends in '/' is the same place.
-fs::path place_of(const Store& store) {
-  const fs::path location = store.location();
-  if (!location_scheme(location.string()).empty()) return location;
-  const fs::path place = fs::weakly_canonical(fs::absolute(location));
-  return place.has_filename() ? place : place.parent_path();
-}
-
-void check_apart(const Store& source, const Store& destination) {
-  const fs::path from = place_of(source), to = place_of(destination);
-  if (from == to) throw UsageError("SRC and DST are the same place: " + from.string());
-  if (is_inside(to, from)) throw UsageError("DST is inside SRC: " + to.string());
-  if (is_inside(from, to)) throw UsageError("SRC is inside DST: " + from.string());
-}
 
 }  // namespace
 
@@ -49,7 +24,7 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
   const StopOnSignal signals;
   const std::unique_ptr<Store> source = open_store(options.source);
   const std::unique_ptr<Store> destination = open_store(options.destination);
-  check_apart(*source, *destination);
+  check_apart(*source, *destination, "SRC");
   CopyReport report;
   {
     Progress progress("copying", Progress::Unit::Bytes);
@@ -74,7 +49,7 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
   if (!report.stopped) return kExitFine;
   err << "cupel copy: stopped; DST holds a part of the run, and must be removed before another "
          "copy\n";
-  return kExitError;
+  return kExitInterrupted;
 }
 
 }  // namespace cupel

@@ -14,13 +14,17 @@
 #include <string_view>
 #include <vector>
 
+#include "colour.h"
 #include "cupel/core/error.h"
 #include "cupel/store/open_store.h"
+#include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
 #include "demo_data.h"
 #include "demo_judge.h"
 #include "demo_network.h"
+#include "plot.h"
 #include "shell_text.h"
+#include "terminal.h"
 
 namespace cupel {
 namespace {
@@ -39,6 +43,7 @@ constexpr std::size_t kHeldOutExamples = 600;
 constexpr std::size_t kBatch = 256;
 constexpr std::int64_t kEvaluationInterval = 50;
 constexpr std::int64_t kActivationInterval = 50;
+constexpr std::size_t kDrawingColumns = 80;  // where no terminal says how many there are
 
 // The rule in Lua.
 constexpr std::string_view kLossPlateau =
@@ -265,13 +270,37 @@ bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, c
   });
 }
 
-std::string in_words(const RuleSummary& rule) {
-  if (rule.status == RuleStatus::NoIssuesFound) return rule.rule + " found nothing";
-  if (rule.status != RuleStatus::IssuesFound)
-    return rule.rule + " could not judge: " + rule.message;
-  return rule.rule + " fired at " + std::to_string(rule.steps_fired) +
+std::string in_words(std::ostream& out, const RuleSummary& rule) {
+  const std::string name = painted(out, colour_of(rule.status), rule.rule);
+  if (rule.status != RuleStatus::IssuesFound) return name + " could not judge: " + rule.message;
+  return name + " fired at " + std::to_string(rule.steps_fired) +
          (rule.steps_fired == 1 ? " step" : " steps") + ", first at step " +
          std::to_string(rule.first_step.value_or(-1));
+}
+
+// What became of the rules, those that found nothing in one line.
+void print_rules(std::ostream& out, const std::vector<RuleSummary>& rules) {
+  std::string silent;
+  for (const RuleSummary& rule : rules) {
+    if (rule.status == RuleStatus::NoIssuesFound)
+      silent += (silent.empty() ? "" : ", ") + rule.rule;
+    else
+      out << "  " << in_words(out, rule) << '\n';
+  }
+  if (!silent.empty())
+    out << "  " << painted(out, Colour::Fine, "nothing found") << " by " << silent << '\n';
+}
+
+// How the loss of a run went, on a logarithmic scale.
+void draw_loss(std::ostream& out, const std::string& run) {
+  const auto trial = create_trial(run);
+  const Tensor loss = trial->tensor("loss");
+  std::vector<PlotPoint> points;
+  for (const std::int64_t step : loss.steps()) points.push_back({step, loss.value(step).at(0)});
+  constexpr std::size_t kRows = 6;
+  const std::size_t columns = std::max(kLeastPlotWidth, columns_of(out, kDrawingColumns));
+  for (const std::string& line : plot(points, {.width = columns, .rows = kRows, .log = true}))
+    out << line << '\n';
 }
 
 bool train_and_judge(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
@@ -288,7 +317,7 @@ bool train_and_judge(const Recipe& recipe, const std::string& run, const LuaChoi
   if (recipe.announced.empty())
     out << ", held-out accuracy " << number(100 * training.held_out_accuracy()) << " %";
   out << '\n';
-  for (const RuleSummary& rule : rules) out << "  " << in_words(rule) << '\n';
+  print_rules(out, rules);
   const bool well_judged = as_announced(recipe, rules, training.judge());
   out << "  judged " << (well_judged ? "as announced" : "NOT as announced") << std::endl;
   return well_judged;
@@ -346,12 +375,18 @@ int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err) t
     all_as_announced &= train_and_judge(recipe, run(recipe.name), lua_rule, options.seed, out);
 
   const std::string cupel = this_program();
-  out << "\nLook into the runs:\n"
-      << "  " << cupel << " info " << quoted_for_shell(run("healthy")) << '\n'
-      << "  " << cupel << " watch " << quoted_for_shell(run("vanishing"))
-      << " --rule VanishingGradient --rule " << quoted_for_shell(spec_of(lua_rule))
-      << " --no-wait\n"
-      << "  " << cupel << " show " << quoted_for_shell(run("exploding")) << " loss" << std::endl;
+  out << "\nLook into the runs; the last command draws how the loss exploded:\n";
+  {
+    const TerminalScope to_be_copied(out, {});
+    out << "  " << cupel << " info " << quoted_for_shell(run("healthy")) << '\n'
+        << "  " << cupel << " watch " << quoted_for_shell(run("vanishing"))
+        << " --rule VanishingGradient --rule " << quoted_for_shell(spec_of(lua_rule))
+        << " --no-wait\n"
+        << "  " << cupel << " show " << quoted_for_shell(run("exploding"))
+        << " loss --plot --log\n";
+  }
+  draw_loss(out, run("exploding"));
+  out << std::flush;
   return all_as_announced ? 0 : 1;
 } catch (const std::exception& error) {
   err << "cupel demo: The demo cannot be run in " << options.directory << ": " << error.what()

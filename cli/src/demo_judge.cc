@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "colour.h"
 #include "cupel/rules/verdict_line.h"
 #include "cupel/scripting/lua_rule_file.h"
 #include "cupel/trial/trial.h"
@@ -13,7 +14,7 @@ namespace cupel::demo {
 namespace {
 
 constexpr std::string_view kExplosionRule = "ExplodingTensor";
-constexpr std::size_t kMaxLines = 6;
+constexpr std::size_t kMaxLines = 3;
 
 // Nothing takes so long in the demo: what is waited for will not come.
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
@@ -71,7 +72,7 @@ void Judge::hear(const VerdictLine& line) {
   for (const Finding& finding : line.tensors)
     if (!has_finding(line.rule, finding.tensor)) findings_.emplace_back(line.rule, finding.tensor);
 
-  std::istringstream text(to_text(line));
+  std::istringstream text(painted_text(out_, line));
   for (std::string one; std::getline(text, one);)
     if (++lines_heard_ <= kMaxLines) out_ << "  " << one << std::endl;  // at once: a person watches
 

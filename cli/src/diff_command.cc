@@ -11,7 +11,6 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
 #include "difference_text.h"
 #include "open_trial.h"
 #include "progress.h"
@@ -29,16 +28,6 @@ void check(const DiffOptions& options) {
     throw UsageError("--collection and --regex exclude each other: give one of them");
   if (options.end_step && *options.end_step <= options.start_step)
     throw UsageError("--end-step must be greater than --start-step");
-}
-
-void require_collection(const Trial& a, const Trial& b, const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const Trial* trial : {&a, &b})
-    for (const auto& [name, collection] : trial->collections()) names.push_back(name);
-  if (std::find(names.begin(), names.end(), wanted) != names.end()) return;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  throw UsageError("neither run has a collection \"" + wanted + "\"" + did_you_mean(wanted, names));
 }
 
 RunComparison compare(const Trial& a, const Trial& b, const DiffOptions& options, Mode mode) {
@@ -79,8 +68,8 @@ std::string grounds_text(const RunComparison::Agreements& agreements) {
 void print_remarks(std::ostream& out, const RunComparison& found) {
   const auto only_in = [&out](const char* run, std::int64_t values, std::int64_t reductions) {
     std::vector<std::string> parts;
-    if (values > 0) parts.push_back("raw values of " + count_text(values, "tensor"));
-    if (reductions > 0) parts.push_back("reductions of " + count_text(reductions, "tensor"));
+    if (values > 0) parts.push_back("raw values of " + count_text(values, "row"));
+    if (reductions > 0) parts.push_back("reductions of " + count_text(reductions, "row"));
     if (!parts.empty()) out << "only in " << run << ": " << joined(parts, ", ") << '\n';
   };
   only_in("A", found.values_only_in_a, found.reductions_only_in_a);
@@ -102,14 +91,14 @@ void print_readable(std::ostream& out, const RunComparison& found, const DiffOpt
       out << "nothing was compared before " << first << '\n';
     } else {
       out << "before " << first << ' ' << count_text(found.steps_before, "step") << " and "
-          << count_text(found.tensors_before, "tensor") << " agree\n";
+          << count_text(found.tensors_before, "row") << " agree\n";
     }
     if (options.limit > 1 && !found.complete)
       out << "there may be more: --limit " << options.limit << " was reached\n";
   } else if (!found.nothing_compared()) {
     const bool exact = options.rtol == 0 && options.atol == 0;
     out << "the runs agree" << (exact ? "" : " within the tolerance") << ": "
-        << count_text(found.steps, "step") << ", " << count_text(found.tensors, "tensor") << " ("
+        << count_text(found.steps, "step") << ", " << count_text(found.tensors, "row") << " ("
         << grounds_text(found.agreements) << ")\n";
   }
   print_remarks(out, found);
@@ -124,7 +113,8 @@ void print_json(std::ostream& out, const RunComparison& found, const DiffOptions
       << ",\"result\":\"" << result << "\",\"complete\":" << (found.complete ? "true" : "false")
       << ",\"steps\":" << found.steps << ",\"tensors\":" << found.tensors
       << ",\"steps_before\":" << found.steps_before
-      << ",\"tensors_before\":" << found.tensors_before
+      << ",\"tensors_before\":" << found.tensors_before << ",\"rows\":" << found.tensors
+      << ",\"rows_before\":" << found.tensors_before
       << ",\"agreements\":{\"values\":" << agreements.values
       << ",\"checksums\":" << agreements.checksums << ",\"statistics\":" << agreements.statistics
       << ",\"shapes\":" << agreements.shapes << ",\"nothing\":" << agreements.nothing
@@ -155,7 +145,7 @@ int run_diff(const DiffOptions& options, std::ostream& out) {
   check(options);
   const auto a = open_trial(options.run_a), b = open_trial(options.run_b);
   const NoRefresh one_snapshot_each({a.get(), b.get()});
-  if (!options.collection.empty()) require_collection(*a, *b, options.collection);
+  if (!options.collection.empty()) require_collection({a.get(), b.get()}, options.collection);
   const RunComparison found = compare(*a, *b, options, mode);
   if (options.json) {
     print_json(out, found, options);

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "amount_text.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "value_text.h"
 
 namespace cupel {

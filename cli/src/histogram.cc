@@ -1,11 +1,13 @@
 #include "histogram.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include "axis_ticks.h"
 #include "bar_text.h"
 #include "cupel/core/element_type.h"
 #include "cupel/rules/number_text.h"
@@ -45,15 +47,29 @@ std::string density(const std::vector<std::uint64_t>& counts, std::size_t cells_
   return text;
 }
 
+// A column of a table of densities that is there where any row has something to count.
+struct CountColumn {
+  const char* name;
+  std::uint64_t (*count)(const HistogramRow&);
+};
+constexpr CountColumn kCountColumns[] = {
+    {"BELOW", [](const HistogramRow& row) { return row.below; }},
+    {"ABOVE", [](const HistogramRow& row) { return row.above; }},
+    {"NaN", [](const HistogramRow& row) { return row.summary.nan; }},
+    {"inf", [](const HistogramRow& row) { return row.summary.pos_inf; }},
+    {"-inf", [](const HistogramRow& row) { return row.summary.neg_inf; }}};
+
 // The numbers of the lines, each with an empty cell behind them for what is drawn.
 Table table_of_numbers(const std::vector<HistogramRow>& rows,
                        const std::vector<std::string>& drawn) {
-  ElementSummary all;
-  for (const HistogramRow& row : rows) all.add(row.summary);
   std::vector<std::string> header = {"STEP", "MIN", "MAX"};
-  if (all.nan > 0) header.emplace_back("NaN");
-  if (all.pos_inf > 0) header.emplace_back("inf");
-  if (all.neg_inf > 0) header.emplace_back("-inf");
+  std::vector<CountColumn> columns;
+  for (const CountColumn& column : kCountColumns) {
+    const auto has = [&](const HistogramRow& row) { return column.count(row) > 0; };
+    if (!std::any_of(rows.begin(), rows.end(), has)) continue;
+    columns.push_back(column);
+    header.emplace_back(column.name);
+  }
   std::vector<Table::Align> alignment(header.size(), Table::Align::Right);
   header.emplace_back();
   Table table(std::move(header), std::move(alignment));
@@ -63,9 +79,8 @@ Table table_of_numbers(const std::vector<HistogramRow>& rows,
     std::vector<std::string> cells = {std::to_string(rows[i].step),
                                       finite ? label_of(summary.low) : "-",
                                       finite ? label_of(summary.high) : "-"};
-    if (all.nan > 0) cells.push_back(std::to_string(summary.nan));
-    if (all.pos_inf > 0) cells.push_back(std::to_string(summary.pos_inf));
-    if (all.neg_inf > 0) cells.push_back(std::to_string(summary.neg_inf));
+    for (const CountColumn& column : columns)
+      cells.push_back(std::to_string(column.count(rows[i])));
     if (i < drawn.size()) cells.push_back(drawn[i]);
     table.add(std::move(cells));
   }
@@ -95,6 +110,54 @@ ElementSummary summary_of(const TensorValue& value) {
     }
   });
   return summary;
+}
+
+void ElementSpread::add(const TensorValue& value) {
+  for_each_element(value, [this](double number) {
+    if (!std::isfinite(number)) return;
+    // The bits of doubles, made to rise with them.
+    const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);  // not -0
+    const bool is_negative = bits >> 63U != 0;
+    const std::uint64_t rising = is_negative ? ~bits : bits | std::uint64_t{1} << 63U;
+    Bucket& bucket = buckets_[rising >> 48U];
+    ++bucket.count;
+    bucket.low = std::min(bucket.low, number);
+    bucket.high = std::max(bucket.high, number);
+  });
+}
+
+std::optional<std::pair<double, double>> ElementSpread::range_without_outliers() const {
+  constexpr std::uint64_t kFewest = 8;
+  constexpr std::uint64_t kOneOf = 10;
+  constexpr double kFar = 8;  // ranges of the others, by which outliers lie apart
+  std::vector<Bucket> buckets;
+  std::uint64_t elements = 0;
+  for (const Bucket& bucket : buckets_) {
+    if (bucket.count > 0) buckets.push_back(bucket);
+    elements += bucket.count;
+  }
+  if (elements < kFewest) return std::nullopt;
+  const std::uint64_t others = elements - std::max<std::uint64_t>(1, elements / kOneOf);
+  // The narrowest of the ranges that have so many.
+  double low = buckets.front().low, high = buckets.back().high;
+  std::uint64_t count = 0;
+  for (std::size_t first = 0, end = 0; first < buckets.size(); count -= buckets[first++].count) {
+    while (end < buckets.size() && count < others) count += buckets[end++].count;
+    if (count < others) break;
+    if (buckets[end - 1].high - buckets[first].low > high - low) continue;
+    low = buckets[first].low;
+    high = buckets[end - 1].high;
+  }
+  const double range = high - low;
+  if (range == 0) return std::nullopt;  // one bar, whatever the bins
+  const auto is_near = [&](const Bucket& bucket) {
+    return bucket.low >= low - range && bucket.high <= high + range;
+  };
+  const double least = std::find_if(buckets.begin(), buckets.end(), is_near)->low;
+  const double greatest = std::find_if(buckets.rbegin(), buckets.rend(), is_near)->high;
+  if (buckets.back().high / kFar - buckets.front().low / kFar <= greatest - least)
+    return std::nullopt;
+  return std::pair(least, greatest);
 }
 
 Bins::Bins(const ElementSummary& summary, bool whole_numbers, std::size_t most) {
@@ -133,13 +196,20 @@ std::size_t Bins::index_of(double number) const noexcept {
   return std::min(size_ - 1, static_cast<std::size_t>(share * static_cast<double>(size_)));
 }
 
-std::vector<std::uint64_t> bin_counts(const TensorValue& value, const Bins& bins) {
-  std::vector<std::uint64_t> counts(bins.size());
-  if (bins.size() > 0)
-    for_each_element(value, [&](double number) {
-      if (std::isfinite(number)) ++counts[bins.index_of(number)];
-    });
-  return counts;
+void HistogramRow::count(const TensorValue& value, const Bins& bins) {
+  counts.assign(bins.size(), 0);
+  below = above = 0;
+  if (bins.size() == 0) return;
+  for_each_element(value, [&](double number) {
+    if (!std::isfinite(number)) return;
+    if (bins.is_below(number)) {
+      ++below;
+    } else if (bins.is_above(number)) {
+      ++above;
+    } else {
+      ++counts[bins.index_of(number)];
+    }
+  });
 }
 
 std::size_t density_columns(const std::vector<HistogramRow>& rows, std::size_t width) {
@@ -176,24 +246,33 @@ void print_densities(std::ostream& out, const std::vector<HistogramRow>& rows, c
 
 void print_bars(std::ostream& out, const HistogramRow& row, const Bins& bins, std::size_t width) {
   using enum Table::Align;
+  const bool whole = bins.one_number_each();
   std::vector<std::string> header = {"FROM", "TO", "ELEMENTS", ""};
-  if (bins.one_number_each()) header.erase(header.begin() + 1);
-  if (bins.one_number_each()) header.front() = "VALUE";
-  const std::vector<std::string> edges = scale_labels(bins.edges());
+  if (whole) header = {"VALUE", "ELEMENTS", ""};
+  std::vector<double> numbers = bins.edges();
+  if (row.below > 0) numbers.insert(numbers.begin(), row.summary.low);
+  if (row.above > 0) numbers.push_back(row.summary.high);
+  const std::vector<std::string> edges = scale_labels(numbers);
+  std::vector<std::uint64_t> counts = row.counts;
+  if (row.below > 0) counts.insert(counts.begin(), row.below);
+  if (row.above > 0) counts.push_back(row.above);
+  const auto value_text = [&](std::size_t i) {
+    if (row.below > 0 && i-- == 0) return "< " + whole_number_text(bins.edge(0) + 0.5);
+    return i < bins.size() ? whole_number_text(bins.edge(i) + 0.5)
+                           : "> " + whole_number_text(bins.edge(i) - 0.5);
+  };
   const auto table_with = [&](std::size_t bar_columns) {
-    const std::uint64_t most =
-        row.counts.empty() ? 0 : *std::max_element(row.counts.begin(), row.counts.end());
+    const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
     Table table(header, std::vector<Table::Align>(header.size() - 1, Right));
-    for (std::size_t i = 0; i < bins.size(); ++i) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
       const double share =
-          most == 0 ? 0 : static_cast<double>(row.counts[i]) / static_cast<double>(most);
-      std::vector<std::string> cells = {edges[i], edges[i + 1], std::to_string(row.counts[i]),
-                                        bar_text(share, bar_columns)};
-      if (bins.one_number_each()) {
-        cells.erase(cells.begin() + 1);
-        cells.front() = whole_number_text(bins.edge(i) + 0.5);
-      }
-      table.add(std::move(cells));
+          most == 0 ? 0 : static_cast<double>(counts[i]) / static_cast<double>(most);
+      const std::string count = std::to_string(counts[i]);
+      const std::string bar = bar_text(share, bar_columns);
+      if (whole)
+        table.add({value_text(i), count, bar});
+      else
+        table.add({edges[i], edges[i + 1], count, bar});
     }
     return table;
   };

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "cupel/trial/tensor_value.h"
@@ -25,6 +27,26 @@ struct ElementSummary {
 /// Of a value that is not text.
 ElementSummary summary_of(const TensorValue& value);
 
+/// How the finite elements of tensors are spread, well enough to find a few that lie far from all
+/// others. Takes 1.5 MiB, whatever the number of elements.
+class ElementSpread {
+ public:
+  /// Adds the elements of a value that is not text.
+  void add(const TensorValue& value);
+  /// The range without outliers: where at most one of ten elements would squeeze all others into a
+  /// small part of the whole range, the range of the others and what is near them.
+  std::optional<std::pair<double, double>> range_without_outliers() const;
+
+ private:
+  // The elements whose sign, exponent and first four bits behind the point are the same.
+  struct Bucket {
+    std::uint64_t count = 0;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+  };
+  std::vector<Bucket> buckets_ = std::vector<Bucket>(std::size_t{1} << 16U);
+};
+
 /// Bins of equal width; each holds its lower edge, the last one both.
 class Bins {
  public:
@@ -38,6 +60,8 @@ class Bins {
   std::vector<double> edges() const;          ///< All of them; empty without bins.
   /// The bin of a finite number; what is outside belongs to the nearest.
   std::size_t index_of(double number) const noexcept;
+  bool is_below(double number) const noexcept { return number < low_; }
+  bool is_above(double number) const noexcept { return number > high_; }
 
  private:
   double low_ = 0;
@@ -46,21 +70,23 @@ class Bins {
   bool one_number_each_ = false;
 };
 
-/// How many finite elements of a value that is not text each bin holds.
-std::vector<std::uint64_t> bin_counts(const TensorValue& value, const Bins& bins);
-
 /// A tensor at a step, as a line of a histogram over steps.
 struct HistogramRow {
   std::int64_t step = 0;
   ElementSummary summary;
-  std::vector<std::uint64_t> counts;  ///< One for each bin; may still lack for density_columns().
+  std::vector<std::uint64_t> counts = {};  ///< One for each bin; may lack for density_columns().
+  std::uint64_t below = 0;                 ///< Finite elements below the first bin.
+  std::uint64_t above = 0;                 ///< Finite elements above the last bin.
+
+  /// Counts the finite elements of a value that is not text.
+  void count(const TensorValue& value, const Bins& bins);
 };
 
 /// How many columns of a terminal are left beside the numbers of print_densities().
 std::size_t density_columns(const std::vector<HistogramRow>& rows, std::size_t width);
 
-/// One line for each step: the least and the greatest number, what is not finite where there is
-/// any, and the density in blocks, each line by its own fullest bin; then the scale of the bins.
+/// One line for each step: the least and the greatest number, what has no bin where there is any,
+/// and the density in blocks, each line by its own fullest bin; then the scale of the bins.
 ///
 ///     STEP      MIN     MAX  NaN
 ///        0  -0.7999     0.8    0   ▁▃▅▇█▇▅▃▁
@@ -70,8 +96,8 @@ std::size_t density_columns(const std::vector<HistogramRow>& rows, std::size_t w
 void print_densities(std::ostream& out, const std::vector<HistogramRow>& rows, const Bins& bins,
                      std::size_t width);
 
-/// One line for each bin: its edges, how many elements it holds, and a bar; then what is not
-/// finite.
+/// One line for each bin: its edges, how many elements it holds, and a bar; a line before and one
+/// behind them for elements outside; then what is not finite.
 void print_bars(std::ostream& out, const HistogramRow& row, const Bins& bins, std::size_t width);
 
 }  // namespace cupel

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "amount_text.h"
+#include "build_info.h"
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
@@ -22,18 +23,6 @@ namespace cupel {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string_view status_word(RunStatus::Kind kind) {
-  switch (kind) {
-    case RunStatus::Kind::Ended:
-      return "ended";
-    case RunStatus::Kind::Silent:
-      return "silent";
-    case RunStatus::Kind::Running:
-      break;
-  }
-  return "running";
-}
 
 // The steps of one mode as "12, from 0 to 110".
 std::string range_text(const std::vector<std::int64_t>& steps) {
@@ -95,8 +84,8 @@ ReadNotes notes_of(const Trial& trial) {
   return read;
 }
 
-void print_json(const Trial& trial, const std::vector<Note>& all_notes, std::ostream& out) {
-  const RunStatus status = status_of(trial);
+void print_json(const Trial& trial, RunStatus status, const std::vector<Note>& all_notes,
+                std::ostream& out) {
   const TrialTotals totals = trial.totals();
   Json modes = Json::object();
   for (const Mode mode : trial.modes())
@@ -111,23 +100,22 @@ void print_json(const Trial& trial, const std::vector<Note>& all_notes, std::ost
                      {"note", Json::parse(note_json(note.text))},
                      {"message", note_in_words(note.text)}});
   }
-  const Json json = {
-      {"trial", trial.name()},
-      {"location", trial.location()},
-      {"status", status_word(status.kind)},
-      {"silent_seconds",
-       status.kind == RunStatus::Kind::Ended ? Json(nullptr) : Json(status.silent_seconds)},
-      {"workers", trial.workers()},
-      {"num_workers", trial.num_workers()},
-      {"modes", std::move(modes)},
-      {"steps", range_json(trial.steps())},
-      {"collections", std::move(collections)},
-      {"tensors", trial.tensor_names().size()},
-      {"rows", totals.rows},
-      {"index_bytes", totals.index_bytes},
-      {"value_bytes", totals.value_bytes},
-      {"overhead", totals.overhead ? Json(*totals.overhead) : Json(nullptr)},
-      {"notes", std::move(notes)}};
+  const Json json = {{"trial", trial.name()},
+                     {"location", trial.location()},
+                     {"status", to_string(status)},
+                     {"silent_seconds",
+                      status == RunStatus::Ended ? Json(nullptr) : Json(seconds_of_silence(trial))},
+                     {"workers", trial.workers()},
+                     {"num_workers", trial.num_workers()},
+                     {"modes", std::move(modes)},
+                     {"steps", range_json(trial.steps())},
+                     {"collections", std::move(collections)},
+                     {"tensors", trial.tensor_names().size()},
+                     {"rows", totals.rows},
+                     {"index_bytes", totals.index_bytes},
+                     {"value_bytes", totals.value_bytes},
+                     {"overhead", totals.overhead ? Json(*totals.overhead) : Json(nullptr)},
+                     {"notes", std::move(notes)}};
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
@@ -153,17 +141,18 @@ void add_progress(const Trial& trial, Table& facts) {
   for (const std::string& worker : trial.workers()) facts.add({"  " + worker, newest[worker]});
 }
 
-void print_text(const Trial& trial, const std::vector<Note>& notes, std::ostream& out) {
+void print_text(const Trial& trial, RunStatus status, const std::vector<Note>& notes,
+                std::ostream& out) {
   const TrialTotals totals = trial.totals();
   Table facts({"run", trial.location()});
-  facts.add({"status", to_text(status_of(trial))});
+  facts.add({"status", status_text(status, seconds_of_silence(trial))});
   std::string workers;
   for (const std::string& worker : trial.workers())
     workers += (workers.empty() ? "" : ", ") + worker;
   if (static_cast<std::int64_t>(trial.workers().size()) < trial.num_workers())
     workers += " (of " + std::to_string(trial.num_workers()) + ")";
   facts.add({"workers", workers});
-  if (trial.num_workers() > 1 && !trial.ended()) add_progress(trial, facts);
+  if (trial.num_workers() > 1 && status != RunStatus::Ended) add_progress(trial, facts);
   facts.add({"steps", range_text(trial.steps())});
   for (const Mode mode : trial.modes())
     facts.add({"  " + std::string(to_string(mode)), range_text(trial.steps(mode))});
@@ -198,13 +187,19 @@ void print_text(const Trial& trial, const std::vector<Note>& notes, std::ostream
 }  // namespace
 
 int run_info(const InfoOptions& options, std::ostream& out) {
+  if (options.build) {
+    print_build_info(options.json, out);
+    return kExitFine;
+  }
+  if (options.trial.empty()) throw UsageError("TRIAL is required, or --build");
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
+  const RunStatus status = trial->status();
   const ReadNotes read = notes_of(*trial);
   if (options.json) {
-    print_json(*trial, read.notes, out);
+    print_json(*trial, status, read.notes, out);
   } else {
-    print_text(*trial, read.notes, out);
+    print_text(*trial, status, read.notes, out);
   }
   if (read.damage != nullptr) std::rethrow_exception(read.damage);
   tell_damage(*trial);

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "amount_text.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 
 namespace cupel {
 namespace {
@@ -19,18 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = 300;
-
-std::string line_of(std::string_view text) {
-  std::string line = printable(text.substr(0, kMostBytes));
-  const bool is_cut = text.size() > kMostBytes || line.size() > kMostBytes;
-  if (!is_cut) return line;
-  std::size_t end = std::min(line.size(), kMostBytes);
-  // Not inside a character of several bytes.
-  while (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0xC0U) == 0x80U) --end;
-  if (end > 0 && (static_cast<unsigned char>(line[end - 1]) & 0x80U) != 0) --end;
-  line.resize(end);
-  return line + "...";
-}
 
 // The values of a note, each nothing where it is not of the expected type.
 class Fields {
@@ -113,6 +101,18 @@ std::optional<std::string> dropped_steps(const Fields& note) {
          std::to_string(*count) + "): " + *why;
 }
 
+std::optional<std::string> hidden_steps(const Fields& note) {
+  const auto first = note.integer("first");
+  const auto last = note.integer("last");
+  const auto attempt = note.integer("attempt");
+  if (!first || !last || !attempt) return std::nullopt;
+  const std::string steps = *first == *last
+                                ? "step " + std::to_string(*first) + " of an earlier attempt is"
+                                : "steps " + std::to_string(*first) + " to " +
+                                      std::to_string(*last) + " of an earlier attempt are";
+  return steps + " hidden by attempt " + std::to_string(*attempt);
+}
+
 std::optional<std::string> commit_timeout(const Fields& note) {
   const auto step = note.integer("step");
   const auto waited = note.integer("waited_ms");
@@ -155,6 +155,7 @@ std::optional<std::string> words_of(const Json& json) {
   const std::string kind = note.text("kind").value_or("");
   if (kind == "saving_level") return saving_level(note);
   if (kind == "dropped_steps") return dropped_steps(note);
+  if (kind == "hidden_steps") return hidden_steps(note);
   if (kind == "commit_timeout") return commit_timeout(note);
   if (kind == "uploads_behind") return uploads_behind(note);
   if (kind == "uploads_recovered") return uploads_recovered(note);
@@ -165,7 +166,7 @@ std::optional<std::string> words_of(const Json& json) {
 }  // namespace
 
 std::string note_in_words(std::string_view text) {
-  return line_of(words_of(Json::parse(note_json(text))).value_or(std::string(text)));
+  return printable(words_of(Json::parse(note_json(text))).value_or(std::string(text)), kMostBytes);
 }
 
 }  // namespace cupel

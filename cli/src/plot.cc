@@ -1,32 +1,25 @@
+// Draws numbers over steps. The scale goes from the least to the greatest number, unless a few of
+// them, such as a spike, would leave all others in a row or two: then it is that of the others.
+// What has no place on the scale is marked on a line of its own: the few above or below it, NaN and
+// infinities, and on a logarithmic scale what is not above 0.
+
 #include "plot.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <tuple>
 #include <utility>
 
+#include "axis_ticks.h"
 #include "text_width.h"
 
 namespace cupel {
 namespace {
-
-std::string number_text(double number, int digits) {
-  std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
-                                 std::chars_format::general, digits)
-                       .ptr;
-  return {text.data(), end};
-}
-
-std::string repeated(const char* character, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += character;
-  return text;
-}
 
 std::string right_aligned(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text_width(text)), ' ') + text;
@@ -98,74 +91,166 @@ class Canvas {
   std::vector<std::uint8_t> cells_;
 };
 
-// The numbers from the lowest to the highest of the finite values, as shares of the height.
+// Where a few numbers lie far from all others: the range of the others, which are sorted.
+std::optional<std::pair<double, double>> range_without_few(const std::vector<double>& sorted) {
+  constexpr std::size_t kFewest = 8;  // of which one may be left out
+  constexpr std::size_t kOneOf = 20;  // of more so many
+  constexpr double kFar = 8;          // ranges of the others, by which those lie apart
+  if (sorted.size() < kFewest) return std::nullopt;
+  const std::size_t others = sorted.size() - std::max<std::size_t>(1, sorted.size() / kOneOf);
+  double low = sorted.front(), high = sorted.back();
+  for (std::size_t i = 0; i + others <= sorted.size(); ++i) {
+    if (sorted[i + others - 1] - sorted[i] > high - low) continue;
+    low = sorted[i];
+    high = sorted[i + others - 1];
+  }
+  const double range = high - low;
+  if (range == 0) return std::nullopt;  // a line, whatever the scale
+  const auto first = std::lower_bound(sorted.begin(), sorted.end(), low - range);
+  const auto end = std::upper_bound(sorted.begin(), sorted.end(), high + range);
+  if (sorted.back() / kFar - sorted.front() / kFar <= *(end - 1) - *first) return std::nullopt;
+  return std::pair(*first, *(end - 1));
+}
+
+// The range of a linear scale. Numbers that grow by powers always have a few that are far from all
+// others: no range shows them better than the whole.
+std::pair<double, double> linear_range(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const auto range = range_without_few(numbers);
+  if (!range) return {numbers.front(), numbers.back()};
+  const std::vector<double> others(std::lower_bound(numbers.begin(), numbers.end(), range->first),
+                                   std::upper_bound(numbers.begin(), numbers.end(), range->second));
+  return range_without_few(others) ? std::pair(numbers.front(), numbers.back()) : *range;
+}
+
+// The numbers that have a place, as shares of the height.
 class Scale {
  public:
   Scale(const std::vector<PlotPoint>& points, bool log) : log_(log) {
-    for (const PlotPoint& point : points) {
-      if (!std::isfinite(point.value)) continue;
-      low_ = std::min(low_, point.value);
-      high_ = std::max(high_, point.value);
-    }
+    std::vector<double> numbers;
+    for (const PlotPoint& point : points)
+      if (std::isfinite(point.value) && (!log || point.value > 0)) numbers.push_back(point.value);
+    if (numbers.empty()) return;
+    const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+    least_ = *least;
+    greatest_ = *greatest;
+    std::tie(low_, high_) = log ? std::pair(least_, greatest_) : linear_range(std::move(numbers));
   }
 
   bool is_empty() const { return low_ > high_; }
-  bool is_constant() const { return low_ == high_; }
-  double low() const { return low_; }
+  bool is_log() const { return log_; }
+  double least() const { return least_; }  // of all numbers
+  double greatest() const { return greatest_; }
+  double low() const { return low_; }  // of the scale
   double high() const { return high_; }
 
   double share(double value) const {
-    return log_ ? share_between(std::log10(low_), std::log10(high_), std::log10(value))
-                : share_between(low_, high_, value);
-  }
-  double value_at(double share) const {
-    return log_ ? std::pow(10, std::log10(low_) * (1 - share) + std::log10(high_) * share)
-                : low_ * (1 - share) + high_ * share;
+    const double share = log_
+                             ? share_between(std::log10(low_), std::log10(high_), std::log10(value))
+                             : share_between(low_, high_, value);
+    return std::clamp(share, 0.0, 1.0);
   }
 
  private:
   const bool log_;
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
+  double least_ = 0, greatest_ = 0;
 };
 
-// What stands left of each row of the drawing: the highest, a middle and the lowest number.
+// The row of dots of a number, from above.
+std::int64_t dot_row(const Scale& scale, double value, std::size_t rows) {
+  return std::lround((1 - scale.share(value)) * static_cast<double>(4 * rows - 1));
+}
+
+// What stands left of each row of the drawing: round numbers.
 std::vector<std::string> row_labels(const Scale& scale, std::size_t rows) {
   std::vector<std::string> labels(rows);
   if (scale.is_empty()) return labels;
-  const std::size_t middle = rows / 2;
-  if (scale.is_constant()) {
-    labels[middle] = scale_labels({scale.low()}).front();
+  if (scale.low() == scale.high()) {
+    labels[rows / 2] = scale_labels({scale.low()}).front();
     return labels;
   }
-  // The middle of its row, where the dots of that number are.
-  const double share =
-      1 - (4 * static_cast<double>(middle) + 1.5) / (4 * static_cast<double>(rows) - 1);
-  const auto texts = scale_labels({scale.low(), scale.value_at(share), scale.high()});
-  labels.back() = texts[0];
-  labels[middle] = texts[1];
-  labels.front() = texts[2];
+  const std::size_t most = std::max<std::size_t>(3, rows * 2 / 5);
+  for (const Tick& tick : round_ticks(scale.low(), scale.high(), most, scale.is_log()))
+    labels[static_cast<std::size_t>(dot_row(scale, tick.value, rows)) / 4] = tick.label;
   return labels;
 }
 
-// The kinds of values that no scale has a place for, each marked on a line of its own.
-struct Special {
-  const char* name;
-  bool (*is)(double);
+// A line of marks for points that the scale has no place for.
+struct MarkedLine {
+  std::string label;
+  const char* axis;
+  const char* mark;
+  bool (*is)(const Scale&, double);
 };
-constexpr std::array<Special, 3> kSpecials = {
-    {{"NaN", [](double value) { return std::isnan(value); }},
-     {"inf", [](double value) { return std::isinf(value) && value > 0; }},
-     {"-inf", [](double value) { return std::isinf(value) && value < 0; }}}};
 
-// The first and the last step under the ends of the axis.
-std::string step_labels(const std::vector<PlotPoint>& points, std::size_t columns) {
-  const std::string first = std::to_string(points.front().step);
-  if (points.front().step == points.back().step) return first;
-  const std::string last = std::to_string(points.back().step);
-  const std::size_t taken = first.size() + last.size();
-  return first + std::string(taken < columns ? columns - taken : 1, ' ') + last;
+bool is_above(const Scale& scale, double value) {
+  return std::isfinite(value) && !scale.is_empty() && value > scale.high();
 }
+bool is_below(const Scale& scale, double value) {
+  return std::isfinite(value) && !scale.is_empty() && value < scale.low() && !scale.is_log();
+}
+
+std::vector<MarkedLine> marked_lines(const Scale& scale, const std::vector<PlotPoint>& points) {
+  using S = const Scale&;
+  std::vector<MarkedLine> lines = {
+      {scale_labels({scale.greatest()}).front(), " ┊", "▲", is_above},
+      {scale_labels({scale.least()}).front(), " ┊", "▼", is_below},
+      {"0", " │", "×", [](S in, double value) { return in.is_log() && value == 0; }},
+      {"< 0", " │", "×",
+       [](S in, double value) { return in.is_log() && std::isfinite(value) && value < 0; }},
+      {"NaN", " │", "×", [](S, double value) { return std::isnan(value); }},
+      {"inf", " │", "×", [](S, double value) { return std::isinf(value) && value > 0; }},
+      {"-inf", " │", "×", [](S, double value) { return std::isinf(value) && value < 0; }}};
+  std::erase_if(lines, [&](const MarkedLine& line) {
+    return std::none_of(points.begin(), points.end(),
+                        [&](const PlotPoint& point) { return line.is(scale, point.value); });
+  });
+  return lines;
+}
+
+// Where the points are, from left to right, in columns of dots.
+class StepAxis {
+ public:
+  StepAxis(const std::vector<PlotPoint>& points, std::size_t columns)
+      : first_(points.front().step), last_(points.back().step), columns_(columns) {}
+
+  std::int64_t dot_column(std::int64_t step) const {
+    if (first_ == last_) return 0;
+    const double share = share_between(static_cast<double>(first_), static_cast<double>(last_),
+                                       static_cast<double>(step));
+    return std::lround(share * static_cast<double>(2 * columns_ - 1));
+  }
+
+  // The axis and the numbers below it, behind so many blanks.
+  std::array<std::string, 2> lines(std::size_t blanks) const {
+    constexpr std::size_t kBetween = 3;
+    const std::size_t width = std::to_string(last_).size() + kBetween;
+    const std::size_t most = std::clamp<std::size_t>(columns_ / width, 2, 10);
+    std::vector<bool> ticks(columns_);
+    std::string labels;
+    for (const std::int64_t step : round_steps(first_, last_, most)) {
+      const auto column = static_cast<std::size_t>(dot_column(step)) / 2;
+      ticks[column] = true;
+      const std::string label = std::to_string(step);
+      // In the middle below its tick, as far as there is room.
+      const std::size_t total = blanks + columns_;
+      const std::size_t begin =
+          std::min(blanks + column - std::min(blanks + column, (label.size() - 1) / 2),
+                   total - std::min(total, label.size()));
+      if (!labels.empty() && begin <= labels.size()) continue;
+      labels += std::string(begin - labels.size(), ' ') + label;
+    }
+    std::string axis = std::string(blanks - 1, ' ') + "└";
+    for (const bool is_tick : ticks) axis += is_tick ? "┬" : "─";
+    return {axis, labels};
+  }
+
+ private:
+  const std::int64_t first_, last_;
+  const std::size_t columns_;
+};
 
 }  // namespace
 
@@ -176,82 +261,50 @@ double share_between(double low, double high, double value) {
   return (value / 2 - low / 2) / (high / 2 - low / 2);
 }
 
-std::vector<std::string> scale_labels(const std::vector<double>& numbers) {
-  constexpr int kFewestDigits = 4;
-  constexpr int kMostDigits = 17;
-  std::vector<std::string> labels;
-  for (int digits = kFewestDigits; digits <= kMostDigits; ++digits) {
-    labels.clear();
-    bool told_apart = true;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      labels.push_back(number_text(numbers[i], digits));
-      if (i > 0 && numbers[i] != numbers[i - 1] && labels[i] == labels[i - 1]) told_apart = false;
-    }
-    if (told_apart) break;
-  }
-  return labels;
-}
-
 std::vector<std::string> plot(const std::vector<PlotPoint>& points, const PlotOptions& options) {
   if (points.empty()) return {};
   const Scale scale(points, options.log);
   const std::vector<std::string> labels = row_labels(scale, options.rows);
-  std::vector<Special> specials;
+  const std::vector<MarkedLine> marked = marked_lines(scale, points);
   std::size_t label_width = 0;
   for (const std::string& label : labels) label_width = std::max(label_width, label.size());
-  for (const Special& special : kSpecials) {
-    const bool occurs = std::any_of(points.begin(), points.end(), [&](const PlotPoint& point) {
-      return special.is(point.value);
-    });
-    if (!occurs) continue;
-    specials.push_back(special);
-    label_width = std::max(label_width, std::string(special.name).size());
-  }
+  for (const MarkedLine& line : marked) label_width = std::max(label_width, line.label.size());
   constexpr std::size_t kAxis = 2;  // a blank and the axis
   const std::size_t columns = options.width - std::min(options.width - 1, label_width + kAxis);
 
-  const auto first = static_cast<double>(points.front().step);
-  const auto last = static_cast<double>(points.back().step);
-  const auto x_of = [&](const PlotPoint& point) {
-    if (first == last) return std::int64_t{0};
-    const double share = share_between(first, last, static_cast<double>(point.step));
-    return static_cast<std::int64_t>(std::lround(share * static_cast<double>(2 * columns - 1)));
-  };
-  const auto bottom = static_cast<double>(4 * options.rows - 1);
+  const StepAxis axis(points, columns);
   Canvas canvas(columns, options.rows);
-  std::vector<std::vector<bool>> marks(specials.size(), std::vector<bool>(columns));
-  Dot before;
-  bool goes_on = false;  // the line from the point before
+  std::vector<std::vector<bool>> marks(marked.size(), std::vector<bool>(columns));
+  std::optional<Dot> before;  // from which the line goes on
   for (const PlotPoint& point : points) {
-    const std::int64_t x = x_of(point);
-    if (!std::isfinite(point.value)) {
-      for (std::size_t i = 0; i < specials.size(); ++i)
-        if (specials[i].is(point.value)) marks[i][static_cast<std::size_t>(x) / 2] = true;
-      goes_on = false;
+    const std::int64_t x = axis.dot_column(point.step);
+    for (std::size_t i = 0; i < marked.size(); ++i)
+      if (marked[i].is(scale, point.value)) marks[i][static_cast<std::size_t>(x) / 2] = true;
+    const bool is_drawn = std::isfinite(point.value) && (!options.log || point.value > 0);
+    if (!is_drawn) {
+      before.reset();
       continue;
     }
-    const double share = std::clamp(scale.share(point.value), 0.0, 1.0);
-    const Dot dot{x, static_cast<std::int64_t>(std::lround((1 - share) * bottom))};
-    canvas.line(goes_on ? before : dot, dot);
+    const Dot dot{x, dot_row(scale, point.value, options.rows)};
+    canvas.line(before.value_or(dot), dot);
     before = dot;
-    goes_on = true;
   }
 
   std::vector<std::string> lines;
-  if (!scale.is_empty())
-    for (std::size_t row = 0; row < options.rows; ++row)
-      lines.push_back(right_aligned(labels[row], label_width) +
-                      (labels[row].empty() ? " │" : " ┤") + canvas.row(row));
-  for (std::size_t i = 0; i < specials.size(); ++i) {
-    std::string line = right_aligned(specials[i].name, label_width) + " │";
-    for (const bool marked : marks[i]) line += marked ? "×" : " ";
-    lines.push_back(std::move(line));
-  }
-  lines.push_back(std::string(label_width + 1, ' ') + "└" + repeated("─", columns));
-  const std::string steps = step_labels(points, columns);
-  const std::size_t indent =
-      std::min(label_width + kAxis, options.width - std::min(options.width, steps.size()));
-  lines.push_back(std::string(indent, ' ') + steps);
+  const auto add_marked = [&](bool above) {
+    for (std::size_t i = 0; i < marked.size(); ++i) {
+      if ((marked[i].is == is_above) != above) continue;
+      std::string line = right_aligned(marked[i].label, label_width) + marked[i].axis;
+      for (const bool is_marked : marks[i]) line += is_marked ? marked[i].mark : " ";
+      lines.push_back(std::move(line));
+    }
+  };
+  add_marked(true);
+  for (std::size_t row = 0; row < options.rows && !scale.is_empty(); ++row)
+    lines.push_back(right_aligned(labels[row], label_width) + (labels[row].empty() ? " │" : " ┤") +
+                    canvas.row(row));
+  add_marked(false);
+  for (std::string& line : axis.lines(label_width + kAxis)) lines.push_back(std::move(line));
   for (std::string& line : lines) line = without_trailing_blanks(std::move(line));
   return lines;
 }

@@ -1,14 +1,16 @@
 #include "rule_page.h"
 
+#include <algorithm>
 #include <cctype>
 #include <limits>
-#include <sstream>
+#include <ostream>
 
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "filled_text.h"
 #include "rule_spec.h"
 #include "shell_text.h"
 #include "table.h"
+#include "terminal.h"
 
 namespace cupel {
 namespace {
@@ -117,12 +119,12 @@ RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule) {
   return page;
 }
 
-std::string text_of(const RulePage& page) {
-  std::ostringstream out;
+void print_page(std::ostream& out, const RulePage& page) {
+  const std::size_t columns = std::min(kTerminalWidth, columns_of(out, kTerminalWidth));
   out << printable(page.name);
   if (!page.summary.empty()) out << ": " << printable(page.summary);
   out << "\n\n";
-  if (!page.description.empty()) out << filled(page.description, kTerminalWidth) << '\n';
+  if (!page.description.empty()) out << filled(page.description, columns) << '\n';
   out << "reads  " << printable(page.reads) << "\n\n";
   Table table({"PARAMETER", "TYPE", "DEFAULT", ""});
   for (const RulePage::Parameter& parameter : page.parameters)
@@ -132,9 +134,9 @@ std::string text_of(const RulePage& page) {
     table.print(out);
     out << '\n';
   }
+  const TerminalScope to_be_copied(out, {});
   out << default_command(page) << '\n';
   if (!page.example.empty()) out << example_command(page) << '\n';
-  return out.str();
 }
 
 std::string markdown_of(const RulePage& page) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,8 +30,8 @@ struct RulePage {
 RulePage page_of(const BuiltinRule& rule);
 RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule);
 
-/// For people at a terminal.
-std::string text_of(const RulePage& page);
+/// For people.
+void print_page(std::ostream& out, const RulePage& page);
 /// A document of its own.
 std::string markdown_of(const RulePage& page);
 /// A document with a table of pages that lie beside it, `<name>.md`.

@@ -10,8 +10,8 @@
 
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/builtin_rules.h"
-#include "cupel/rules/printable.h"
 #include "rule_page.h"
 #include "rule_spec.h"
 #include "rule_template.h"
@@ -113,7 +113,11 @@ int run_rules(const RulesOptions& options, std::ostream& out) {
   if (!options.name.empty() && (spec.file.empty() || pages.size() == 1)) {
     const RulePage page =
         spec.file.empty() ? page_of(require_builtin_rule(spec.rule)) : std::move(pages.front());
-    out << (options.json ? dumped(json_of(page)) : text_of(page));
+    if (options.json) {
+      out << dumped(json_of(page));
+    } else {
+      print_page(out, page);
+    }
     return kExitFine;
   }
   if (options.json) {

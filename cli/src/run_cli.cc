@@ -11,12 +11,17 @@
 #include <string>
 #include <system_error>
 
+#include "build_info.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/nearest_names.h"
+#include "cupel/core/printable.h"
 #include "demo.h"
+#include "manual_page.h"
+#include "missing_run.h"
 #include "plot.h"
+#include "terminal.h"
+#include "word_completion.h"
 
 namespace cupel {
 namespace {
@@ -48,15 +53,16 @@ class CommandLine {
  public:
   CommandLine(std::ostream& out, std::ostream& err) : out_(out), err_(err) {
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", "cupel " CUPEL_VERSION);
+    app_.set_version_flag("--version", version_line());
     app_.footer(
         "examples\n"
         "  cupel demo                                    see it work\n"
         "  cupel watch runs/mnist --rule VanishingGradient --rule ExplodingTensor\n"
         "  cupel info runs/mnist\n"
         "  cupel COMMAND --help                          options and examples of a command\n\n"
-        "exit codes: 0 fine, 1 a rule's condition was met or cannot be, or runs differ,\n          "
-        "  2 an error");
+        "exit codes: 0 fine; 1 a rule's condition was met or cannot be, or runs differ;\n"
+        "            2 an error, or something asked for by name is not there;\n"
+        "            130 interrupted by a signal (Ctrl-C)");
     add_demo();
     add_info();
     add_steps();
@@ -69,9 +75,12 @@ class CommandLine {
     add_verify();
     add_copy();
     add_sync();
+    add_completion();
+    add_help();
   }
 
   int run(const std::vector<std::string>& arguments) {
+    if (complete(arguments)) return kExitFine;
     if (const int code = refuse_unknown_command(arguments); code != kExitFine) return code;
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
@@ -109,9 +118,12 @@ class CommandLine {
 
   void add_info() {
     CLI::App* app = add_command("info", "What a run holds, and whether it goes on",
-                                "  cupel info runs/mnist\n  cupel info runs/mnist --json",
+                                "  cupel info runs/mnist\n  cupel info runs/mnist --json\n"
+                                "  cupel info --build",
                                 [this] { return run_info(info_, out_); });
-    app->add_option("TRIAL", info_.trial, kTrialHelp)->required();
+    app->add_option("TRIAL", info_.trial, kTrialHelp);
+    app->add_flag("--build", info_.build, "what is built into this command, in place of a run")
+        ->excludes(app->get_option("TRIAL"));
     add_json(app, info_.json, "one JSON object");
   }
 
@@ -129,8 +141,8 @@ class CommandLine {
     CLI::App* app = add_command("tensors", "List the names of tensors",
                                 "  cupel tensors runs/mnist\n"
                                 "  cupel tensors runs/mnist --step 10 --collection gradients\n"
-                                "  cupel tensors runs/mnist --regex 'fc1|fc2'",
-                                [this] { return run_tensors(tensors_, out_, err_); });
+                                "  cupel tensors runs/mnist --regex 'fc1|fc2' --long",
+                                [this] { return run_tensors(tensors_, out_); });
     app->add_option("TRIAL", tensors_.trial, kTrialHelp)->required();
     add_mode(app, tensors_.mode);
     app->add_option("--step", tensors_.step, "only those saved at this step")
@@ -138,7 +150,7 @@ class CommandLine {
     app->add_option("--collection", tensors_.collection, "only those of a collection");
     app->add_option("--regex", tensors_.regex, "only those whose names hold a match");
     app->add_flag("-l,--long", tensors_.in_full, "with dtype, shape, steps and what was saved");
-    add_json(app, tensors_.json, "a JSON array of names");
+    add_json(app, tensors_.json, "a JSON array of names; with --long of objects");
   }
 
   void add_show() {
@@ -168,8 +180,8 @@ class CommandLine {
     app->add_flag("--plot", show_.plot, "draw the scalar or the reductions over the steps");
     app->add_flag("--log", show_.log, "--plot: a logarithmic scale");
     app->add_flag("--histogram", show_.histogram, "how the values are spread at each step");
-    app->add_option("--width", show_.width, "columns that what is drawn may take")
-        ->capture_default_str()
+    app->add_option("--width", show_.width,
+                    "columns that what is drawn may take; default: those of the terminal, else 80")
         ->transform(whole_number(kLeastPlotWidth, 1000));
     app->add_option("--npy", show_.npy,
                     "write the value to this NumPy file instead; of a range, one array");
@@ -207,7 +219,8 @@ class CommandLine {
   void add_watch() {
     CLI::App* app = add_command(
         "watch", "Evaluate rules over a run while it grows, until it ends",
-        "  cupel watch runs/mnist --rule VanishingGradient\n"
+        "  cupel watch runs/mnist\n"
+        "  cupel watch runs/mnist --rule VanishingGradient --strict\n"
         "  cupel watch runs/mnist --rule ExplodingTensor,only_nan=True --first --json\n"
         "  cupel watch runs/mnist --rule VanishingGradient,threshold=1e-6 --no-wait --explain",
         [this] { return run_watch(watch_, out_, err_); });
@@ -216,11 +229,17 @@ class CommandLine {
     add_rule_choice(app, watch_.rules);
     app->add_flag("--no-wait", watch_.no_wait, "judge what is there now; without a run: error");
     app->add_flag("--first", watch_.first, "a rule ends at its first firing");
+    app->add_flag("--all", watch_.all, "print every finding, not where incidents begin and end");
+    app->add_flag(
+        "--strict", watch_.strict,
+        "exit with 1 also where a rule that was named, or every rule, had nothing to judge");
     app->add_flag("--explain", watch_.explain,
                   "show at every step what each rule selected, read and compared");
     app->add_option("--idle-timeout", watch_.idle_timeout,
                     "end after so many seconds without a run or a new step")
         ->type_name("SECONDS");
+    app->add_flag("--until-writer-gone", watch_.until_writer_gone,
+                  "end as soon as no process writes the run any more, as at its end");
     app->add_option("--start-step", watch_.start_step, "the first global step to judge")
         ->capture_default_str()
         ->transform(whole_number(0));
@@ -309,7 +328,8 @@ class CommandLine {
     CLI::App* app =
         add_command("sync", "Seal and upload what an interrupted process left",
                     "  cupel sync runs/mnist\n  cupel sync ~/.local/state/cupel/spool\n"
-                    "  cupel sync ~/.local/state/cupel/spool/3f1c09d2a7b4e856/worker_0 --json",
+                    "  cupel sync ~/.local/state/cupel/spool/3f1c09d2a7b4e856/worker_0 --json\n"
+                    "  cupel sync runs/bitten --salvage runs/whole",
                     [this] { return run_sync(sync_, out_, err_); });
     app->add_option("DIR|SPOOL", sync_.path,
                     "a run's directory; a spool, or a directory with spools in it")
@@ -319,7 +339,55 @@ class CommandLine {
         ->capture_default_str()
         ->type_name("SECONDS")
         ->transform(whole_number(0, 1'000'000));
+    app->add_option("--salvage", sync_.salvage,
+                    "leave the run DIR as it is, and write what is whole of it to DST, a "
+                    "directory that is empty or not there")
+        ->type_name("DST");
     add_json(app, sync_.json, "one JSON object");
+  }
+
+  void add_completion() {
+    CLI::App* app = add_command("completion",
+                                "Print the script with which a shell completes commands and names",
+                                "  source <(cupel completion bash)\n"
+                                "  cupel completion zsh > ~/.zfunc/_cupel\n"
+                                "  cupel completion fish > ~/.config/fish/completions/cupel.fish",
+                                [this] {
+                                  print_completion_script(shell_, out_);
+                                  return kExitFine;
+                                });
+    app->add_option("SHELL", shell_, "bash, zsh or fish")->required();
+  }
+
+  void add_help() {
+    CLI::App* app = add_command(
+        "help", "Show the help of a command", "  cupel help\n  cupel help watch", [this] {
+          if (manual_) {
+            print_manual_page(app_, out_);
+            return kExitFine;
+          }
+          const std::string option = "--help";
+          return help_.empty() ? CommandLine(out_, err_).run({option})
+                               : CommandLine(out_, err_).run({help_, option});
+        });
+    app->add_option("COMMAND", help_, "the command; without one, all are listed");
+    app->add_flag("--manual", manual_, "print the manual page cupel(1), in troff")
+        ->excludes(app->get_option("COMMAND"));
+  }
+
+  // Whether a script of `cupel completion` asks for words: it gets them, whatever they look like.
+  bool complete(const std::vector<std::string>& arguments) {
+    if (arguments.size() < 2 || arguments[0] != "completion") return false;
+    std::vector<std::string> words;
+    if (arguments[1] == "--words") {
+      words = complete_words(app_, {arguments.begin() + 2, arguments.end()});
+    } else if (arguments[1] == "--line" && arguments.size() == 4) {
+      words = complete_bash_line(app_, arguments[2], arguments[3]);
+    } else {
+      return false;
+    }
+    for (const std::string& word : words) out_ << word << '\n';
+    return true;
   }
 
   static void add_json(CLI::App* app, bool& json, const std::string& shape) {
@@ -329,7 +397,7 @@ class CommandLine {
     app->add_option(
            "--rule", choice.specs,
            "NAME[,param=value…] or FILE.lua[:NAME][,param=value…]; may be given many times "
-           "(see cupel rules)")
+           "(see cupel rules); all: every built-in rule that needs no parameter")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     app->add_option("--config", choice.config, "a file of DebugRuleConfigurations")
@@ -398,11 +466,19 @@ class CommandLine {
   }
 
   int run_command() {
+    // What programs read is neither broken nor coloured; nor is what is kept in a file.
+    for (const char* const name : {"--json", "--new", "--emit-hook-config"}) {
+      const CLI::Option* const option = app_.get_subcommands().front()->get_option_no_throw(name);
+      if (option != nullptr && option->count() > 0) set_terminal(out_, {});
+    }
     try {
       const int code = command_();
       out_.flush();
       if (out_) return code;
       err_ << "cupel " << command_name_ << ": the results could not be written\n";
+    } catch (const MissingCollectionFiles& error) {
+      out_.flush();
+      print_error(missing_run_text(error));
     } catch (const std::exception& error) {
       out_.flush();
       print_error(error.what());
@@ -437,6 +513,9 @@ class CommandLine {
   VerifyCommandOptions verify_;
   CopyCommandOptions copy_;
   SyncOptions sync_;
+  std::string shell_;
+  std::string help_;  // the command that help is asked for
+  bool manual_ = false;
 };
 
 }  // namespace
@@ -445,7 +524,7 @@ int run_cli(const std::vector<std::string>& arguments, std::ostream& out, std::o
   try {
     return CommandLine(out, err).run(arguments);
   } catch (const std::exception& error) {
-    err << "cupel: " << error.what() << '\n';
+    err << "cupel: " << printable(error.what()) << '\n';
     return kExitError;
   }
 }

@@ -2,6 +2,7 @@
 
 // What the forms of `cupel show` have in common; each form is in a show_<form>.cc.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -15,6 +16,9 @@
 #include "cupel/trial/tensor.h"
 
 namespace cupel {
+
+/// What is drawn takes so many columns where no terminal says how many there are.
+inline constexpr std::size_t kDefaultWidth = 80;
 
 /// A tensor and the steps of it that are to be shown.
 struct ShownTensor {
@@ -36,7 +40,7 @@ struct ShownTensor {
 /// "(4, 4)", or how many elements there are where the shape was not saved.
 std::string shape_text(const TensorRecord& record);
 
-/// "step 5", "steps 0, 10, 20", and of many "100 steps from 0 to 990, every 10".
+/// "step 5", "steps 0, 10", and of many "steps 0 to 990 by 10" (step_ranges.h).
 std::string steps_text(const std::vector<std::int64_t>& steps);
 
 /// The line of a step for programs: whole or, when something cannot be read, nothing.

@@ -6,43 +6,32 @@
 
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "npy_file.h"
 #include "open_trial.h"
 #include "run_cli.h"
 #include "show.h"
+#include "step_ranges.h"
+#include "terminal.h"
 #include "value_text.h"
 
 namespace cupel {
 namespace {
-
-// The saved steps around one that was not.
-std::string steps_around(const std::vector<std::int64_t>& steps, std::int64_t step) {
-  if (steps.empty()) return "it was saved at no step of this mode";
-  constexpr std::ptrdiff_t kEachSide = 2;
-  const auto at = std::lower_bound(steps.begin(), steps.end(), step);
-  const auto begin = at - std::min(kEachSide, at - steps.begin());
-  const auto end = at + std::min(kEachSide, steps.end() - at);
-  std::string text = "saved steps near it:";
-  for (auto near = begin; near != end; ++near)
-    text += (near == begin ? " " : ", ") + std::to_string(*near);
-  return text;
-}
 
 TensorRecord require_record(const Tensor& tensor, std::int64_t step, Mode mode,
                             const std::string& worker) {
   try {
     return tensor.record(step, mode, worker);
   } catch (const StepUnavailable& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const StepNotYetAvailable& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const NoMoreData& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   } catch (const TensorUnavailableForStep& error) {
-    throw UsageError(std::string(error.what()) + "; " + steps_around(tensor.steps(mode), step));
+    throw UsageError(std::string(error.what()) + "; " + steps_near(tensor.steps(mode), step));
   }
 }
 
@@ -205,22 +194,19 @@ std::string shape_text(const TensorRecord& record) {
 std::string steps_text(const std::vector<std::int64_t>& steps) {
   constexpr std::size_t kMostListed = 20;
   if (steps.size() == 1) return "step " + std::to_string(steps.front());
-  if (steps.size() <= kMostListed) {
-    std::string text = "steps";
-    for (std::size_t i = 0; i < steps.size(); ++i)
-      text += (i == 0 ? " " : ", ") + std::to_string(steps[i]);
-    return text;
-  }
-  const std::int64_t interval = steps[1] - steps[0];
-  bool even = true;
-  for (std::size_t i = 1; i < steps.size(); ++i) even = even && steps[i] - steps[i - 1] == interval;
-  return std::to_string(steps.size()) + " steps from " + std::to_string(steps.front()) + " to " +
-         std::to_string(steps.back()) + (even ? ", every " + std::to_string(interval) : "");
+  const std::vector<std::string> ranges = step_ranges(steps);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), kMostListed); ++i)
+    text += (i == 0 ? "steps " : ", ") + ranges[i];
+  return ranges.size() > kMostListed ? text + " … to " + std::to_string(steps.back()) : text;
 }
 
 int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
   const Mode mode = parse_mode(options.mode);
   check(options);
+  Terminal terminal = terminal_of(out);
+  if (options.width) terminal.columns = static_cast<std::size_t>(*options.width);
+  const TerminalScope as_wide_as_asked(out, terminal);
   const std::vector<Reduction> reductions = reductions_of(options);
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);

@@ -2,16 +2,23 @@
 // are read twice, for the edges and for the counts, so that memory holds one at a time.
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
+#include "cupel/core/reduction.h"
 #include "histogram.h"
 #include "progress.h"
 #include "show.h"
+#include "terminal.h"
 #include "value_text.h"
 
 namespace cupel {
@@ -24,12 +31,37 @@ constexpr std::size_t kBarsOfWholeNumbers = 40;
 
 bool is_whole(DType dtype) { return !is_floating(dtype); }
 
-// At most so many, evenly, the first and the last among them.
+// How far a step stands out by what the index says of it: elements that are not finite, and the
+// largest magnitude, 0 where no reduction says it.
+std::pair<std::int64_t, double> magnitude_of(const TensorRecord& record) {
+  const ValueCounts counts = record.counts.value_or(ValueCounts{});
+  double largest = 0;
+  for (const std::string_view name : {"abs_max", "min", "max"})
+    largest =
+        std::max(largest, std::abs(record.reductions.get(require_reduction(name)).value_or(0)));
+  return {counts.nan + counts.pos_inf + counts.neg_inf, largest};
+}
+
+// At most so many, evenly, the first and the last among them; but steps that stand out take the
+// place of those beside them.
 std::vector<TensorRecord> thinned(const std::vector<TensorRecord>& records) {
   if (records.size() <= kMostRows) return records;
-  std::vector<TensorRecord> kept;
-  for (std::size_t i = 0; i < kMostRows; ++i)
-    kept.push_back(records[i * (records.size() - 1) / (kMostRows - 1)]);
+  constexpr double kOut = 2;  // times as large
+  const auto even = [&](std::size_t i) { return i * (records.size() - 1) / (kMostRows - 1); };
+  std::vector<TensorRecord> kept = {records.front()};
+  for (std::size_t i = 1; i + 1 < kMostRows; ++i) {
+    std::size_t chosen = even(i);
+    auto most = magnitude_of(records[chosen]);
+    most.second *= kOut;
+    for (std::size_t at = (even(i - 1) + even(i)) / 2 + 1; at <= (even(i) + even(i + 1)) / 2;
+         ++at) {
+      if (magnitude_of(records[at]) <= most) continue;
+      most = magnitude_of(records[at]);
+      chosen = at;
+    }
+    kept.push_back(records[chosen]);
+  }
+  kept.push_back(records.back());
   return kept;
 }
 
@@ -44,15 +76,17 @@ class HistogramReader {
     for (const TensorRecord& record : records) total_ += 2 * bytes_of(record);
   }
 
-  std::vector<HistogramRow> summaries() {
+  std::vector<HistogramRow> summaries(ElementSpread& spread) {
     std::vector<HistogramRow> rows;
-    for (const TensorRecord& record : records_)
-      rows.push_back({shown_.step_of(record), summary_of(read(record)), {}});
+    for (const TensorRecord& record : records_) {
+      const TensorValue value = read(record);
+      rows.push_back({shown_.step_of(record), summary_of(value)});
+      spread.add(value);
+    }
     return rows;
   }
   void count(std::vector<HistogramRow>& rows, const Bins& bins) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      rows[i].counts = bin_counts(read(records_[i]), bins);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].count(read(records_[i]), bins);
     progress_.wipe();
   }
 
@@ -116,12 +150,19 @@ void show_histogram(const ShownTensor& shown, std::ostream& out, std::ostream& e
   const bool json = shown.options.json;
   const std::vector<TensorRecord> chosen = json ? records : thinned(records);
   HistogramReader reader(shown, chosen);
-  std::vector<HistogramRow> rows = reader.summaries();
+  ElementSpread spread;
+  std::vector<HistogramRow> rows = reader.summaries(spread);
   ElementSummary all;
   for (const HistogramRow& row : rows) all.add(row.summary);
+  if (const auto range = spread.range_without_outliers(); range && !json) {
+    std::tie(all.low, all.high) = *range;
+    // Not known yet; there must be room for as many.
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i].below = rows[i].above = static_cast<std::uint64_t>(chosen[i].elements);
+  }
   const bool whole = std::all_of(chosen.begin(), chosen.end(),
                                  [](const TensorRecord& record) { return is_whole(record.dtype); });
-  const auto width = static_cast<std::size_t>(shown.options.width);
+  const std::size_t width = columns_of(out, kDefaultWidth);
   std::size_t most = kMostBins;
   if (!json && rows.size() == 1) most = kBars;
   if (!json && rows.size() == 1 && whole && all.high - all.low < kBarsOfWholeNumbers)

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "plot.h"
 #include "progress.h"
 #include "show.h"
+#include "terminal.h"
+#include "wrapped_lines.h"
 
 namespace cupel {
 namespace {
@@ -92,21 +93,28 @@ class SeriesReader {
   const ShownTensor& shown_;
 };
 
-void require_positive(const Series& series) {
-  for (const PlotPoint& point : series.points)
-    if (std::isfinite(point.value) && point.value <= 0)
-      throw UsageError("--log takes numbers above 0: " + series.name + " is " +
-                       short_text(point.value) + " at step " + std::to_string(point.step));
+// "least 0.25 at step 40, greatest 3 at step 0"; nothing where there are no two finite numbers.
+std::string extremes_text(const std::vector<PlotPoint>& points) {
+  const PlotPoint* least = nullptr;
+  const PlotPoint* greatest = nullptr;
+  for (const PlotPoint& point : points) {
+    if (!std::isfinite(point.value)) continue;
+    if (least == nullptr || point.value < least->value) least = &point;
+    if (greatest == nullptr || point.value > greatest->value) greatest = &point;
+  }
+  if (least == greatest) return {};
+  const auto text = [](const PlotPoint& point) {
+    return short_text(point.value) + " at step " + std::to_string(point.step);
+  };
+  return "least " + text(*least) + ", greatest " + text(*greatest);
 }
 
 }  // namespace
 
 void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
   const std::vector<Series> all = SeriesReader(shown).read();
-  if (shown.options.log)
-    for (const Series& series : all) require_positive(series);
   PlotOptions options;
-  options.width = static_cast<std::size_t>(shown.options.width);
+  options.width = std::max(kLeastPlotWidth, columns_of(out, kDefaultWidth));
   options.rows = all.size() == 1 ? kRowsOfOne : kRowsOfMany;
   options.log = shown.options.log;
   bool is_first = true;
@@ -117,10 +125,13 @@ void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
       continue;
     }
     if (!std::exchange(is_first, false)) out << '\n';
-    out << printable(shown.tensor.name()) << "  " << series.name;
-    if (shown.mode != Mode::Global) out << "  " << to_string(shown.mode);
-    out << (options.log ? "  logarithmic" : "") << '\n';
+    std::string title = printable(shown.tensor.name()) + "  " + series.name;
+    if (shown.mode != Mode::Global) title.append("  ").append(to_string(shown.mode));
+    if (options.log) title += "  logarithmic";
+    out << wrapped(title, options.width);
     for (const std::string& line : plot(series.points, options)) out << line << '\n';
+    if (const std::string extremes = extremes_text(series.points); !extremes.empty())
+      out << wrapped(extremes, options.width);
     const std::size_t absent = shown.steps.size() - series.points.size();
     if (absent > 0)
       err << "cupel show: " << series.name << " is not there at " << absent << " of "

@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "progress.h"
 #include "show.h"
 #include "table.h"
+#include "terminal.h"
 #include "text_width.h"
 #include "value_text.h"
 
@@ -81,7 +82,7 @@ class StepsTable {
   std::vector<std::string> print(std::ostream& out) const {
     std::vector<Column> left(where_.begin(), where_.end());
     std::vector<Column> right = numbers();
-    const auto width = static_cast<std::size_t>(shown_.options.width);
+    const std::size_t width = columns_of(out, kDefaultWidth);
     const auto total = [&] { return width_of(left) + kGap + width_of(right); };
     // What is the same at every step is said once.
     std::string common;

@@ -1,10 +1,40 @@
+#include <cstdint>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "open_trial.h"
 #include "run_cli.h"
+#include "step_ranges.h"
+#include "terminal.h"
 
 namespace cupel {
+namespace {
+
+void print_step_numbers(const std::vector<std::int64_t>& steps, std::ostream& out) {
+  out << '[';
+  for (std::size_t i = 0; i < steps.size(); ++i) out << (i == 0 ? "" : ",") << steps[i];
+  out << "]\n";
+}
+
+// As many ranges in a line as there is room for.
+void print_step_ranges(const std::vector<std::int64_t>& steps, std::ostream& out) {
+  constexpr std::size_t kDefaultColumns = 80;
+  const std::size_t columns = columns_of(out, kDefaultColumns);
+  std::string line;
+  for (const std::string& range : step_ranges(steps)) {
+    // The comma behind it has room, too.
+    if (!line.empty() && line.size() + 2 + range.size() + 1 > columns) {
+      out << line << ",\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + range;
+  }
+  if (!line.empty()) out << line << '\n';
+}
+
+}  // namespace
 
 int run_steps(const StepsOptions& options, std::ostream& out) {
   const Mode mode = parse_mode(options.mode);
@@ -13,15 +43,11 @@ int run_steps(const StepsOptions& options, std::ostream& out) {
   const std::vector<std::int64_t> steps = options.tensor.empty()
                                               ? trial->steps(mode)
                                               : require_tensor(*trial, options.tensor).steps(mode);
-  if (options.json) out << '[';
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (options.json) {
-      out << (i == 0 ? "" : ",") << steps[i];
-    } else {
-      out << steps[i] << '\n';
-    }
+  if (options.json) {
+    print_step_numbers(steps, out);
+  } else {
+    print_step_ranges(steps, out);
   }
-  if (options.json) out << "]\n";
   tell_damage(*trial);
   return kExitFine;
 }

@@ -9,32 +9,59 @@
 #include <string>
 
 #include "cupel/core/error.h"
+#include "run_cli.h"
 
 namespace cupel {
 namespace {
 
 // A handler may do little but write: the thread at the other end of the pipe does the rest.
-volatile std::sig_atomic_t signal_pipe = -1;
+volatile std::sig_atomic_t signal_pipe = -1;  // -1: nobody is to be told
+volatile std::sig_atomic_t was_told = 0;
 constexpr char kSignalled = 's';
 constexpr char kNoMore = 'n';
 
-void tell(char what) {
-  while (write(signal_pipe, &what, 1) < 0 && errno == EINTR) {
+void tell(int pipe_end, char what) {
+  while (write(pipe_end, &what, 1) < 0 && errno == EINTR) {
   }
 }
 
 extern "C" void on_signal(int /*signal*/) {
+  if (signal_pipe < 0 || was_told != 0) _exit(kExitInterrupted);
+  was_told = 1;
   const int before = errno;
-  tell(kSignalled);
+  tell(signal_pipe, kSignalled);
   errno = before;
 }
 
+struct sigaction handler_action() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  return action;
+}
+
+// A signal that was ignored, as in a shell's background job, stays so.
+void install(int signal, const struct sigaction& action, struct sigaction& before) {
+  sigaction(signal, &action, &before);
+  if (before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
+}
+
 }  // namespace
+
+void exit_on_signal() {
+  const struct sigaction action = handler_action();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction before {};
+    install(signal, action, before);
+  }
+}
 
 StopOnSignal::StopOnSignal() {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw Error(std::string("cannot make a pipe: ") + strerror(errno));
   for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+  was_told = 0;
   signal_pipe = ends[1];
   listener_ = std::jthread([this, from = ends[0]] {
     char what = kNoMore;
@@ -44,21 +71,19 @@ StopOnSignal::StopOnSignal() {
     } while (what != kNoMore);
     close(from);
   });
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &old_interrupt_);
-  sigaction(SIGTERM, &action, &old_terminate_);
+  const struct sigaction action = handler_action();
+  install(SIGINT, action, old_interrupt_);
+  install(SIGTERM, action, old_terminate_);
 }
 
 StopOnSignal::~StopOnSignal() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
-  tell(kNoMore);
-  listener_.join();
-  close(signal_pipe);
+  const int pipe_end = signal_pipe;
   signal_pipe = -1;
+  tell(pipe_end, kNoMore);
+  listener_.join();
+  close(pipe_end);
 }
 
 }  // namespace cupel

@@ -6,8 +6,12 @@
 
 namespace cupel {
 
+/// From now on SIGINT and SIGTERM end the process at once with kExitInterrupted, unless whoever
+/// started it had them ignored.
+void exit_on_signal();
+
 /// While it exists, SIGINT or SIGTERM requests a stop instead of ending the process; a second one
-/// ends it. One at a time in a process.
+/// ends it with kExitInterrupted. One at a time in a process.
 class StopOnSignal {
  public:
   StopOnSignal();

@@ -13,9 +13,10 @@
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "cupel/writer/deliver_spool.h"
 #include "cupel/writer/seal_run.h"
+#include "missing_run.h"
 #include "progress.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
@@ -37,15 +38,6 @@ struct Synced {
     return error.empty() && report.ok() && report.sealing.damaged.empty() && !report.stopped;
   }
 };
-
-// A directory of this machine, whatever its name. Throws UsageError if there is none.
-std::string place_of(const std::string& path) {
-  if (path.find("://") != std::string::npos)
-    throw UsageError("takes a directory of this machine, not " + path);
-  const std::string place = LocalStore(path).location();  // knows what "~/" is
-  if (!fs::is_directory(place)) throw UsageError("there is no such directory: " + path);
-  return place;
-}
 
 bool looks_like_a_run(const fs::path& place) {
   return std::ranges::any_of(std::array{"collections", "index", "events"}, [&](const char* folder) {
@@ -180,9 +172,18 @@ void print_text(const Synced& synced, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
+std::string directory_place(const std::string& path) {
+  if (path.find("://") != std::string::npos)
+    throw UsageError("takes a directory of this machine, not " + path);
+  const std::string place = LocalStore(path).location();  // knows what "~/" is
+  if (!fs::is_directory(place)) throw UsageError(missing_run_text(place));
+  return place;
+}
+
 int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
+  if (!options.salvage.empty()) return run_salvage(options, out, err);
   const StopOnSignal signals;
-  const std::string place = place_of(options.path);
+  const std::string place = directory_place(options.path);
   std::vector<Synced> all;
   const auto done = [&](Synced synced) {
     if (!options.json) print_text(synced, out, err);
@@ -204,6 +205,7 @@ int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
   } else {
     err << "cupel sync: something is left\n";
   }
+  if (!ok && signals.token().stop_requested()) return kExitInterrupted;
   return ok ? kExitFine : kExitError;
 }
 

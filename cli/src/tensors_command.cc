@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "amount_text.h"
 #include "commands.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "open_trial.h"
 #include "run_cli.h"
 #include "show.h"
@@ -19,18 +20,6 @@
 
 namespace cupel {
 namespace {
-
-// Whether the run has the collection; if not, says so.
-bool has_collection(const Trial& trial, const std::string& wanted, std::ostream& err) {
-  std::vector<std::string> names;
-  for (const auto& [name, collection] : trial.collections()) {
-    if (name == wanted) return true;
-    names.push_back(name);
-  }
-  err << "cupel tensors: the run has no collection \"" << printable(wanted) << '"'
-      << did_you_mean(wanted, names) << '\n';
-  return false;
-}
 
 // What all the rows of one tensor say.
 struct TensorFacts {
@@ -95,6 +84,29 @@ void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& al
   table.print(out);
 }
 
+void print_long_json(const Trial& trial, const std::map<std::string, TensorFacts>& all,
+                     std::ostream& out) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const auto& [name, facts] : all) {
+    const TensorRecord newest = trial.tensor(name).record(facts.newest_step);
+    std::vector<std::string_view> reductions;
+    facts.reductions.for_each(
+        [&](Reduction reduction) { reductions.push_back(to_string(reduction)); });
+    array.push_back({{"tensor", name},
+                     {"dtype", to_string(newest.dtype)},
+                     {"shape", nullptr},
+                     {"elements", newest.elements},
+                     {"steps", facts.steps},
+                     {"raw", facts.has_value},
+                     {"reductions", reductions},
+                     {"value_bytes", nullptr}});
+    if (newest.shape)
+      array.back()["shape"] = std::vector<std::int64_t>(newest.shape->begin(), newest.shape->end());
+    if (newest.dtype != DType::Utf8) array.back()["value_bytes"] = facts.value_bytes;
+  }
+  out << array.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
 void print_names(const std::vector<std::string>& names, bool json, std::ostream& out) {
   if (json) out << '[';
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -109,29 +121,29 @@ void print_names(const std::vector<std::string>& names, bool json, std::ostream&
 
 }  // namespace
 
-int run_tensors(const TensorsOptions& options, std::ostream& out, std::ostream& err) {
+int run_tensors(const TensorsOptions& options, std::ostream& out) {
   const Mode mode = parse_mode(options.mode);
   if (!options.collection.empty() && !options.regex.empty())
     throw UsageError("--collection and --regex exclude each other: give one of them");
-  if (options.in_full && options.json)
-    throw UsageError("--long is a table for people: cupel show --json has all of it");
   TensorQuery query{.step = options.step, .mode = mode, .collection = options.collection};
   if (!options.regex.empty()) query.regex = options.regex;
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);
-  std::vector<std::string> names;
-  if (options.collection.empty() || has_collection(*trial, options.collection, err))
-    names = trial->tensor_names(query);
+  if (!options.collection.empty()) require_collection({trial.get()}, options.collection);
+  if (options.step) require_step(*trial, *options.step, mode);
+  // A built-in collection that the run does not list holds nothing.
+  const bool is_listed =
+      options.collection.empty() || trial->collections().contains(options.collection);
+  const std::vector<std::string> names =
+      is_listed ? trial->tensor_names(query) : std::vector<std::string>();
   if (!options.in_full) {
     print_names(names, options.json, out);
+  } else if (options.json) {
+    print_long_json(*trial,
+                    names.empty() ? std::map<std::string, TensorFacts>() : facts_of(*trial, query),
+                    out);
   } else if (!names.empty()) {
     print_long(*trial, facts_of(*trial, query), out);
-  }
-  if (names.empty() && options.step) {
-    const std::vector<std::int64_t> steps = trial->steps(mode);
-    if (!std::binary_search(steps.begin(), steps.end(), *options.step))
-      err << "cupel tensors: nothing was saved at step " << *options.step << " of mode "
-          << to_string(mode) << "; cupel steps lists those that were\n";
   }
   tell_damage(*trial);
   return kExitFine;

@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
+#include "terminal.h"
 
 namespace cupel {
 namespace {
 
 constexpr std::int64_t kMostElementsWhole = 1000;
 constexpr std::int64_t kEdge = 3;  // how many are shown on each side of what is left out
-constexpr std::size_t kLineWidth = 100;
+constexpr std::size_t kDefaultLineWidth = 100;
 constexpr std::int64_t kMostEmptyLists = 1'000'000;
 
 // The shortest text of a finite float or double, recognisable as a fraction.
@@ -91,7 +92,11 @@ std::string readable_float(double number, int digits) {
 class Brackets {
  public:
   Brackets(std::ostream& out, const TensorValue& value)
-      : out_(out), value_(value), whole_(value.elements() <= kMostElementsWhole) {
+      : out_(out),
+        value_(value),
+        whole_(value.elements() <= kMostElementsWhole),
+        line_width_(columns_of(out, kDefaultLineWidth + value.shape().rank()) -
+                    value.shape().rank()) {
     if (value.dtype() == DType::Utf8) strings_ = value.strings();
   }
 
@@ -172,7 +177,7 @@ class Brackets {
     std::size_t column = axis + 1;
     const auto put = [&](const std::string& text) {
       if (column > axis + 1) {
-        if (column + 1 + text.size() > kLineWidth) {
+        if (column + 1 + text.size() > line_width_) {
           out_ << '\n' << std::string(axis + 1, ' ');
           column = axis + 1;
         } else {
@@ -193,6 +198,7 @@ class Brackets {
   std::ostream& out_;
   const TensorValue& value_;
   const bool whole_;
+  const std::size_t line_width_;
   std::vector<std::string> strings_;
   std::size_t width_ = 0;
 };

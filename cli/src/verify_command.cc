@@ -4,7 +4,7 @@
 
 #include "amount_text.h"
 #include "commands.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/verify_run.h"
 #include "progress.h"
@@ -49,8 +49,8 @@ void print_text(const VerifyReport& report, std::ostream& out) {
         << finding.offset << ": " << printable(finding.problem) << '\n';
   out << "checked " << count_text(report.index_files, "index file") << ", "
       << count_text(report.events_files, "events file") << ", " << count_text(report.steps, "step")
-      << ", " << count_text(report.rows, "tensor") << ", " << bytes_text(report.value_bytes)
-      << ": ";
+      << ", " << count_text(report.rows, "row") << ", " << bytes_text(report.value_bytes)
+      << " of values: ";
   out << (report.ok() ? "all as it was written" : count_text(report.damages(), "damage"))
       << (report.stopped ? " so far; stopped before all was checked\n" : "\n");
 }
@@ -73,7 +73,8 @@ int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostr
     print_text(report, out);
   }
   if (report.stopped) err << "cupel verify: stopped before all was checked\n";
-  return report.ok() && !report.stopped ? kExitFine : kExitError;
+  if (report.stopped) return kExitInterrupted;
+  return report.ok() ? kExitFine : kExitError;
 }
 
 }  // namespace cupel

@@ -1,7 +1,13 @@
-// Evaluates rules over a run as it comes: waits for the run, runs the rules, prints lines.
+// Evaluates rules over a run as it comes: waits for the run, runs the rules, prints lines. A person
+// gets a line where an incident begins and one where it is over, and on a terminal a line that
+// changes; --all and JSON give every finding.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,18 +15,28 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "amount_text.h"
 #include "chosen_rules.h"
+#include "closing_table.h"
+#include "colour.h"
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/rule_runner.h"
+#include "cupel/trial/pins.h"
+#include "incident_text.h"
+#include "missing_run.h"
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
+#include "status_news.h"
 #include "stop_on_signal.h"
-#include "table.h"
+#include "unfed_rules.h"
+#include "watch_status.h"
 
 namespace cupel {
 namespace {
@@ -59,10 +75,21 @@ RuleOptions runner_options(const ChosenRule& rule) {
                       .end_step = rule.runner.end_step,
                       .stop_at_first = rule.runner.stop_on_first_fire,
                       .actions = rule.actions,
+                      .only_if_fed = rule.is_of_set,
                       .configuration = rule.configuration};
   // To let the firing out ends the rule, too.
   if (rule.runner.raise_eval_cond.value_or(false)) options.stop_at_first = true;
   return options;
+}
+
+// Throws UsageError where no run can come.
+void tell_waiting(const std::string& path, std::ostream& err) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) throw UsageError(missing_run_text(path));
+  err << "cupel watch: waiting for a run in " << printable(path);
+  if (const std::string runs = runs_below_text(path); !runs.empty())
+    err << "; below it are: " << printable(runs);
+  err << std::endl;
 }
 
 // Waits for the run; null when a stop was requested.
@@ -75,7 +102,7 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
   } catch (const MissingCollectionFiles&) {
     if (stop.stop_requested()) return nullptr;
   }
-  err << "cupel watch: waiting for a run in " << options.trial << std::endl;
+  tell_waiting(options.trial, err);
   opening.wait_for_run = patience.value_or(kForEver);
   const Clock::time_point begin = Clock::now();
   try {
@@ -84,8 +111,30 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
     if (stop.stop_requested()) return nullptr;
     const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
     if (waited < opening.wait_for_run) throw;  // waiting is in vain
-    throw MissingCollectionFiles(
-        error.run, "waited " + std::to_string(waited.count()) + " ms for a hook to begin");
+    throw Error(missing_run_text(error) + "; waited " + std::to_string(waited.count()) +
+                " ms for a hook to begin");
+  }
+}
+
+// What the run held when the watch began.
+struct FoundRun {
+  std::optional<std::int64_t> newest_step = {};
+  std::chrono::system_clock::time_point newest_at = {};
+};
+
+// Reports to a person that the run is there.
+FoundRun report_run(Trial& trial, const std::string& path, std::size_t rules, std::ostream& err) {
+  const NoRefresh one_snapshot(trial);
+  const std::vector<std::int64_t> steps = trial.steps();
+  err << "cupel watch: run found in " << printable(path) << ": " << count_text(steps.size(), "step")
+      << " so far, " << count_text(rules, "rule") << std::endl;
+  if (steps.empty()) return {};
+  try {
+    using std::chrono::microseconds;
+    return {steps.back(),
+            std::chrono::system_clock::time_point(microseconds(trial.totals().newest_time_us))};
+  } catch (const Error&) {
+    return {};  // damage, which whoever judges meets
   }
 }
 
@@ -93,51 +142,72 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
 // at the end.
 class LinePrinter {
  public:
-  LinePrinter(std::ostream& out, bool json) : out_(out), json_(json) {}
+  LinePrinter(std::ostream& out, const WatchOptions& options)
+      : out_(out), json_(options.json), every_finding_(options.json || options.all) {}
+
+  // Of any thread.
+  std::int64_t findings() const { return findings_; }
+  // Whatever is printed from now on makes it step aside; null: nothing does.
+  void set_status(WatchStatus* status) { status_ = status; }
 
   void print(const VerdictLine& line) {
     if (line.note) return print_note(line);
     const bool fired = line.status == RuleStatus::IssuesFound && !line.final_line;
-    if (fired) ++fired_[line.name];
-    found_ |= fired || line.action.has_value();
-    if (json_) {
-      add(to_json(line));
-    } else if (line.final_line) {
-      closing_.push_back(line);
-    } else {
-      add(to_text(line));
+    if (fired) {
+      ++fired_[line.name];
+      findings_ += std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(line.tensors.size()) + line.findings_beyond);
     }
+    if (json_) return add(to_json(line));
+    if (line.final_line) return closing_.push_back(line);
+    if (fired && !every_finding_) {
+      if (line.begins_incident)
+        print_news(with_painted_name(out_, Colour::Alarm, begin_text(line), line.name));
+    } else if (fired || line.action) {
+      print_news(painted_text(out_, line));
+    } else {
+      add(painted_text(out_, line));
+    }
+  }
+
+  void print_over(const Incident& incident) {
+    if (!every_finding_) print_news(over_text(incident));
   }
 
   void send() {
     if (text_.empty()) return;
-    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-    out_.flush();
+    const auto write = [this] {
+      out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+      out_.flush();
+    };
+    beside_status(write);
     text_.clear();
   }
 
-  // `summary`: of a watch that has ended in good order; else what was printed is counted.
-  void print_table(const RunSummary* summary) {
+  // Runs `write` while the status line is away.
+  void beside_status(const std::function<void()>& write) {
+    status_ != nullptr ? status_->step_aside(write) : write();
+  }
+
+  // `summary`: of a watch that has ended in good order; else what was printed is counted, and
+  // `error` is what ended it, which is said behind the table.
+  void print_table(const RunSummary* summary, std::string_view error = {}) {
     send();
     if (json_ || closing_.empty()) return;  // none: it never began
     if (summary != nullptr)
       for (const RuleSummary& rule : summary->rules) fired_[rule.name] = rule.steps_fired;
-    using enum Table::Align;
-    Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED", ""},
-                {Left, Left, Right, Right, Right, Right, Left});
-    for (const VerdictLine& line : closing_) {
-      table.add({line.name, std::string(to_string(line.status)),
-                 line.first_step ? std::to_string(*line.first_step) : "-",
-                 std::to_string(fired_[line.name]), std::to_string(line.steps_evaluated),
-                 std::to_string(line.steps_skipped), line.message});
-    }
     if (found_) out_ << '\n';
-    table.print(out_);
+    print_closing_table(closing_, fired_, error, out_);
     out_.flush();
   }
 
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15U;
+
+  void print_news(std::string_view line) {
+    found_ = true;
+    add(line);
+  }
 
   void add(std::string_view line) {
     text_.append(line) += '\n';
@@ -151,6 +221,9 @@ class LinePrinter {
 
   std::ostream& out_;
   const bool json_;
+  const bool every_finding_;
+  WatchStatus* status_ = nullptr;
+  std::atomic<std::int64_t> findings_ = 0;
   std::string text_;  // lines that are still to be sent
   std::vector<VerdictLine> closing_;
   std::map<std::string, std::int64_t> fired_;
@@ -160,10 +233,13 @@ class LinePrinter {
 }  // namespace
 
 int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
-  const std::vector<ChosenRule> rules = choose_rules(options.rules);
+  RuleChoice choice = options.rules;
+  if (choice.specs.empty() && choice.config.empty()) choice.specs = {std::string(kRulesOfSet)};
+  const std::vector<ChosenRule> rules = choose_rules(choice);
   const std::vector<Action> actions = parse_actions(options.actions);
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
+  require_directory_of(options.out);
   if (options.jobs < 0) throw UsageError("--jobs must be at least 1");
 
   const StopOnSignal signals;
@@ -172,10 +248,15 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
       options.no_wait ? open_trial(options.trial, {.wait_window = options.wait_window})
                       : wait_for_trial(options, idle_timeout, stop, err);
   if (trial == nullptr) {
-    err << "cupel watch: stopped before a run began in " << options.trial << '\n';
-    return kExitFine;
+    err << "cupel watch: stopped before a run began in " << printable(options.trial) << '\n';
+    return kExitInterrupted;
   }
 
+  if (options.until_writer_gone) warn_of_unseen_writers(*trial, err);
+
+  LinePrinter printer(out, options);
+  const auto tell_status = [&printer, news = status_news(err, options.until_writer_gone)](
+                               const RunStatus& now) { printer.beside_status([&] { news(now); }); };
   constexpr int kMostJobs = 4;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   RuleRunner runner(*trial,
@@ -185,25 +266,49 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .stop_at_first = options.first,
                      .wait = !options.no_wait,
                      .idle_timeout = idle_timeout,
+                     .until_writer_gone = options.until_writer_gone,
+                     .on_status = tell_status,
                      .explain = options.explain,
                      .out = options.out,
                      .actions = actions,
                      .dry_run = options.dry_run});
   for (const ChosenRule& rule : rules) runner.add(rule.make(*trial), runner_options(rule));
 
-  LinePrinter printer(out, options.json);
+  const FoundRun found =
+      options.json ? FoundRun() : report_run(*trial, options.trial, rules.size(), err);
+  std::optional<WatchStatus> status(
+      std::in_place,
+      [&] {
+        const RunnerProgress progress = runner.progress();
+        const bool was_there = progress.newest_step <= found.newest_step;
+        return watch_status_text(progress, printer.findings(),
+                                 was_there ? found.newest_at : progress.newest_at,
+                                 std::chrono::system_clock::now());
+      },
+      options.json ? StatusLine::Terminal() : StatusLine::standard_error());
+  const auto end_status = [&] {
+    printer.set_status(nullptr);
+    status.reset();
+  };
+  printer.set_status(&*status);
   const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
   RunSummary summary;
   try {
     summary = runner.run([&printer](const VerdictLine& line) { printer.print(line); },
-                         [&printer] { printer.send(); });
-  } catch (...) {
-    printer.print_table(nullptr);
+                         [&printer] { printer.send(); },
+                         [&printer](const Incident& incident) { printer.print_over(incident); });
+  } catch (const std::exception& error) {
+    end_status();
+    printer.print_table(nullptr, error.what());
     throw;
   }
+  end_status();
   printer.print_table(&summary);
+  report_unfed_rules(rules, summary, *trial, err);
+  if (stop.stop_requested()) return kExitInterrupted;
   if (summary.had_errors()) return kExitError;
-  return summary.found_issues() ? kExitFound : kExitFine;
+  return summary.found_issues() || (options.strict && is_unfed(rules, summary)) ? kExitFound
+                                                                                : kExitFine;
 }
 
 }  // namespace cupel

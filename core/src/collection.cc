@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/nearest_names.h"
 
 namespace cupel {
 
@@ -75,6 +76,8 @@ Collections collections_of(const std::vector<Entry>& entries) {
 constexpr std::array<std::string_view, 5> kScalarCollections = {
     "losses", "metrics", "feature_importance", "average_shap", "sm_metrics"};
 
+constexpr std::string_view kBetweenWords = "_-./ ";
+
 }  // namespace
 
 Collections builtin_collections(Profile profile) {
@@ -138,6 +141,25 @@ Collections builtin_collections(Profile profile) {
                              {"trees", "^trees/.*"}});
   }
   throw UsageError("No such profile: " + std::to_string(static_cast<int>(profile)));
+}
+
+bool is_filled_by_calls_only(const Collection& collection, Profile profile) {
+  return collection.include_regex().empty() && collection.tensor_names().empty() &&
+         !builtin_collections(profile).contains(collection.name());
+}
+
+std::string builtin_name_meant(std::string_view name, Profile profile) {
+  const auto initial = [](std::string_view text) { return text.empty() ? 0 : text.front() | 0x20; };
+  const auto words = [](std::string_view text) {
+    return std::ranges::count_if(
+        text, [](char c) { return kBetweenWords.find(c) != std::string_view::npos; });
+  };
+  // "classes" is no misspelling of "losses", nor "my_weights" one of "weights".
+  std::vector<std::string> alike;
+  for (const auto& [builtin, collection] : builtin_collections(profile))
+    if (initial(builtin) == initial(name) && words(builtin) >= words(name))
+      alike.push_back(builtin);
+  return did_you_mean(name, alike);
 }
 
 const std::vector<std::string>& default_saved_collections(Profile profile) {

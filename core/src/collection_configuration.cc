@@ -99,7 +99,10 @@ SaveConfigMode merged(const SaveConfigMode& a, const SaveConfigMode& b) {
 
 std::string joined(const std::vector<std::int64_t>& steps) {
   std::string text;
-  for (const std::int64_t step : steps) text += (text.empty() ? "" : ",") + std::to_string(step);
+  for (const std::int64_t step : steps) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(step);
+  }
   return text;
 }
 

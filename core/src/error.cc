@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cupel/core/printable.h"
+
 namespace cupel {
 namespace {
 
@@ -14,6 +16,11 @@ std::string detailed(std::string message, std::string_view detail) {
   return message;
 }
 
+std::string place_text(const std::string& location, const std::string& key) {
+  if (location.empty()) return "key " + key;
+  return key.empty() ? location : location + ", key " + key;
+}
+
 std::string tensor_message(const std::string& tensor, std::int64_t step, Mode mode,
                            bool has_reductions, std::string_view detail) {
   std::string message =
@@ -24,8 +31,10 @@ std::string tensor_message(const std::string& tensor, std::int64_t step, Mode mo
 
 }  // namespace
 
-InvalidCollectionConfiguration::InvalidCollectionConfiguration(std::string collection_name)
-    : Error("The collection has neither patterns nor tensor names: collection " + collection_name),
+InvalidCollectionConfiguration::InvalidCollectionConfiguration(std::string collection_name,
+                                                               std::string_view hint)
+    : UsageError("The collection has neither patterns nor tensor names: collection " +
+                 printable(collection_name) + std::string(hint)),
       name(std::move(collection_name)) {}
 
 StepNotYetAvailable::StepNotYetAvailable(std::int64_t missing_step, Mode step_mode)
@@ -81,13 +90,16 @@ FormatError::FormatError(std::string damaged_file, std::uint64_t damaged_offset,
       offset(damaged_offset),
       problem(what_is_wrong) {}
 
-StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed)
-    : Error(detailed("The store failed: key " + object_key, what_failed)),
+StoreError::StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed,
+                       std::string store_location)
+    : Error(detailed("The store failed: " + place_text(store_location, object_key), what_failed)),
       key(std::move(object_key)),
-      retryable(may_be_retried) {}
+      retryable(may_be_retried),
+      location(std::move(store_location)) {}
 
-StoreFull::StoreFull(std::string object_key, std::string_view what_failed)
-    : StoreError(std::move(object_key), true, what_failed) {}
+StoreFull::StoreFull(std::string object_key, std::string_view what_failed,
+                     std::string store_location)
+    : StoreError(std::move(object_key), true, what_failed, std::move(store_location)) {}
 
 RuleEvaluationConditionMet::RuleEvaluationConditionMet(std::string rule_name,
                                                        std::int64_t fired_step, bool ends_rule)

@@ -25,23 +25,11 @@ spdlog::level::level_enum spdlog_level(LogLevel level) noexcept {
   return spdlog::level::err;
 }
 
-spdlog::level::level_enum level_from_environment() {
-  const char* text = std::getenv("CUPEL_LOG_LEVEL");
-  if (text == nullptr) text = std::getenv("SMDEBUG_LOG_LEVEL");
-  std::string name = text == nullptr ? "" : text;
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (name == "debug") return spdlog::level::debug;
-  if (name == "info") return spdlog::level::info;
-  if (name == "error") return spdlog::level::err;
-  if (name == "off") return spdlog::level::off;
-  return spdlog::level::warn;
-}
-
 LogSink standard_error_sink() {
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
   auto logger = std::make_shared<spdlog::logger>("cupel", std::move(sink));
-  logger->set_level(level_from_environment());
+  const std::optional<LogLevel> least = log_level();
+  logger->set_level(least ? spdlog_level(*least) : spdlog::level::off);
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %^%l%$: %v");
   return [logger = std::move(logger)](LogLevel level, std::string_view message) {
     logger->log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
@@ -63,6 +51,19 @@ Sinks& sinks() {
 thread_local bool inside_sink = false;
 
 }  // namespace
+
+std::optional<LogLevel> log_level() {
+  const char* text = std::getenv("CUPEL_LOG_LEVEL");
+  if (text == nullptr) text = std::getenv("SMDEBUG_LOG_LEVEL");
+  std::string name = text == nullptr ? "" : text;
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (name == "debug") return LogLevel::Debug;
+  if (name == "info") return LogLevel::Info;
+  if (name == "error") return LogLevel::Error;
+  if (name == "off") return std::nullopt;
+  return LogLevel::Warning;
+}
 
 void set_log_sink(LogSink sink) {
   const std::lock_guard lock(sinks().mutex);

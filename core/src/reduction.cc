@@ -30,6 +30,7 @@ std::optional<ReductionOp> parse_op(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+// Of the lists that hold only some of the names.
 void add_names(ReductionSet& set, std::span<const std::string> names, bool norms, bool abs) {
   for (const std::string& name : names) {
     const auto op = parse_op(name);
@@ -44,6 +45,13 @@ void add_names(ReductionSet& set, std::span<const std::string> names, bool norms
 
 void add_once(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+}
+
+void add_once(ReductionConfig& config, Reduction reduction) {
+  const auto [op, abs] = reduction;
+  auto& plain = abs ? config.abs_reductions : config.reductions;
+  auto& norm = abs ? config.abs_norms : config.norms;
+  add_once(is_norm(op) ? norm : plain, name_of(op));
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ Reduction require_reduction(std::string_view text, bool abs) {
 
 ReductionSet ReductionConfig::set() const {
   ReductionSet result;
-  add_names(result, reductions, false, false);
+  for (const std::string& name : reductions) result.add(require_reduction(name));
   add_names(result, abs_reductions, false, true);
   add_names(result, norms, true, false);
   add_names(result, abs_norms, true, true);
@@ -83,22 +91,19 @@ ReductionSet ReductionConfig::set() const {
 
 ReductionConfig ReductionConfig::parse(std::string_view text) {
   ReductionConfig config;
-  for (const std::string_view entry : comma_list(text)) {
-    if (entry.empty()) continue;
-    const auto [op, abs] = require_reduction(entry);
-    auto& plain = abs ? config.abs_reductions : config.reductions;
-    auto& norm = abs ? config.abs_norms : config.norms;
-    add_once(is_norm(op) ? norm : plain, name_of(op));
-  }
+  for (const std::string_view entry : comma_list(text))
+    if (!entry.empty()) add_once(config, require_reduction(entry));
   return config;
 }
 
 std::string ReductionConfig::to_text() const {
+  ReductionConfig lists{.abs_reductions = abs_reductions, .norms = norms, .abs_norms = abs_norms};
+  for (const auto& name : reductions) add_once(lists, require_reduction(name));
   std::vector<std::string> entries;
-  for (const auto& name : reductions) add_once(entries, name);
-  for (const auto& name : norms) add_once(entries, name + std::string(kNormSuffix));
-  for (const auto& name : abs_reductions) add_once(entries, std::string(kAbsPrefix) + name);
-  for (const auto& name : abs_norms)
+  for (const auto& name : lists.reductions) add_once(entries, name);
+  for (const auto& name : lists.norms) add_once(entries, name + std::string(kNormSuffix));
+  for (const auto& name : lists.abs_reductions) add_once(entries, std::string(kAbsPrefix) + name);
+  for (const auto& name : lists.abs_norms)
     add_once(entries, std::string(kAbsPrefix) + name + std::string(kNormSuffix));
   std::string text;
   for (const auto& entry : entries) text.append(text.empty() ? "" : ",").append(entry);

@@ -64,7 +64,8 @@ bool ends_with_magic(std::span<const std::byte> bytes) noexcept {
 }  // namespace
 
 struct IndexReader::State {
-  explicit State(std::string file_key) : key(std::move(file_key)) {
+  State(std::string file_key, bool has_first)
+      : key(std::move(file_key)), has_first_step(has_first) {
     const auto parsed = SegmentName::parse_index_key(key);
     if (!parsed) throw UsageError("not the name of an index file: \"" + key + '"');
     name = *parsed;
@@ -97,6 +98,7 @@ struct IndexReader::State {
 
   std::string key;
   SegmentName name;
+  bool has_first_step;
   std::uint64_t consumed = 0;
   std::uint32_t chain = 0;
   std::string torn_reason;
@@ -296,7 +298,7 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
     if (begins_step) {
       demand(batch.step[row] >= 0 && batch.mode_step[row] >= 0, row, "a negative step");
       demand(!last_step || batch.step[row] > *last_step, row, "steps do not grow");
-      demand(last_step || batch.step[row] == name.first_step, row,
+      demand(last_step || !has_first_step || batch.step[row] == name.first_step, row,
              "the first step is not the one in the file's name");
       last_step = batch.step[row];
     } else {
@@ -327,7 +329,8 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
   }
 }
 
-IndexReader::IndexReader(std::string key) : state_(std::make_unique<State>(std::move(key))) {}
+IndexReader::IndexReader(std::string key, bool has_first_step)
+    : state_(std::make_unique<State>(std::move(key), has_first_step)) {}
 IndexReader::~IndexReader() = default;
 IndexReader::IndexReader(IndexReader&&) noexcept = default;
 IndexReader& IndexReader::operator=(IndexReader&&) noexcept = default;

@@ -16,6 +16,7 @@
 #include "chained_file.h"
 #include "cupel/format/layout.h"
 #include "index_columns.h"
+#include "index_dictionaries.h"
 
 namespace cupel {
 namespace {
@@ -23,11 +24,6 @@ namespace {
 // A batch in memory weighs as much as some hundred rows: small ones are merged when so many of them
 // have gathered.
 constexpr std::size_t kGatheredBatches = 128;
-
-const std::shared_ptr<arrow::DataType>& code_type() {
-  static const auto type = arrow::dictionary(arrow::int8(), arrow::utf8());
-  return type;
-}
 
 std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
                                             ReductionSet reductions) {
@@ -57,25 +53,6 @@ std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
     fields.push_back(arrow::field(std::string(to_string(reduction)), arrow::float64()));
   });
   return arrow::schema(std::move(fields), identity_metadata(identity));
-}
-
-template <class Texts>
-std::shared_ptr<arrow::Array> dictionary_of(const Texts& texts) {
-  arrow::StringBuilder builder;
-  for (const auto& text : texts) require(builder.Append(text));
-  return require(builder.Finish());
-}
-
-std::shared_ptr<arrow::Array> mode_dictionary() {
-  std::array<std::string_view, kAllModes.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kAllModes[i]);
-  return dictionary_of(names);
-}
-
-std::shared_ptr<arrow::Array> dtype_dictionary() {
-  std::array<std::string_view, kAllDTypes.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = to_string(kAllDTypes[i]);
-  return dictionary_of(names);
 }
 
 // Builders for the columns of one batch.

@@ -87,6 +87,8 @@ std::string ended_key(std::string_view worker) {
   return std::string(kEndedPrefix) + std::string(worker);
 }
 
+std::string lock_name(std::string_view worker) { return std::string(".lock-").append(worker); }
+
 void check_worker_name(std::string_view worker) {
   if (is_worker_name(worker)) return;
   throw UsageError(

@@ -10,7 +10,7 @@
 
 #include "action_defect.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/printable.h"
+#include "cupel/core/printable.h"
 #include "url_parts.h"
 
 namespace cupel {

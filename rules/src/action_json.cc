@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "action_defect.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/action.h"
-#include "cupel/rules/printable.h"
 
 namespace cupel {
 namespace {

@@ -5,8 +5,8 @@
 //             the shell lives on, and the next of us finds the claim and waits for the status. Both
 //             at once: one of the two shells gets the claim, the other ends.
 //   signal    Claimed, sent, recorded: at most once.
-//   others    Done, then recorded: at least once. A stop or a file that is written twice is the
-//   same
+//   others    Claimed, so that the attempt counts, done, then recorded: at least once, unless each
+//             of the three attempts is killed. A stop or a file that is written twice is the same
 //             as one; a webhook's receiver is told the incident.
 
 #include "action_performer.h"
@@ -28,8 +28,8 @@
 #include "command.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "cupel/trial/stop_request.h"
 #include "exception_text.h"
 #include "webhook.h"
@@ -154,7 +154,7 @@ Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const Go
     if (!options_.claims_directory.empty())
       std::filesystem::create_directories(options_.claims_directory);
     if (is_command(order.action.kind)) return run(order, attempt, go_on);
-    return perform_once(order, go_on);
+    return perform_once(order, attempt, go_on);
   } catch (const StoreError& error) {
     return {false, error.retryable, exception_text(error)};
   } catch (const UsageError& error) {
@@ -166,17 +166,30 @@ Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const Go
   }
 }
 
-Attempt ActionPerformer::perform_once(const ActionOrder& order, const GoOn& go_on) {
+int ActionPerformer::attempts_begun(const ActionOrder& order) const {
+  const std::string& directory = options_.claims_directory;
+  const Kind kind = order.action.kind;
+  if (directory.empty() || is_command(kind) || kind == Kind::Signal) return 0;
+  if (done_status(claim_path(directory, order.incident, 1)) == 0) return 0;
+  int begun = 0;
+  while (claim_holder(claim_path(directory, order.incident, begun + 1)) != ClaimHolder::None)
+    ++begun;
+  return begun;
+}
+
+Attempt ActionPerformer::perform_once(const ActionOrder& order, int attempt, const GoOn& go_on) {
   if (options_.claims_directory.empty()) return perform_unrecorded(order, go_on);
   const std::string path = claim_path(options_.claims_directory, order.incident, 1);
   if (done_status(path) == 0) return {true, false, "was done by an earlier watch"};
-  if (order.action.kind == Kind::Signal && !take_claim(path))
+  // The claim of each attempt makes it count, also for whoever comes after a kill.
+  const bool is_ours = take_claim(claim_path(options_.claims_directory, order.incident, attempt));
+  if (order.action.kind == Kind::Signal && !is_ours)
     return {false, false,
             "an earlier watch ended while it sent " + process_text(order.action) +
                 "; it is not sent again"};
-  Attempt attempt = perform_unrecorded(order, go_on);
-  if (attempt.succeeded) record_done(path, 0);
-  return attempt;
+  Attempt made = perform_unrecorded(order, go_on);
+  if (made.succeeded) record_done(path, 0);
+  return made;
 }
 
 Attempt ActionPerformer::perform_unrecorded(const ActionOrder& order, const GoOn& go_on) {

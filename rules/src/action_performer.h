@@ -52,11 +52,15 @@ class ActionPerformer {
   /// nothing but std::bad_alloc.
   Attempt perform(const ActionOrder& order, int attempt, const GoOn& go_on);
 
+  /// How many attempts earlier processes began of an order, none of which is known to have
+  /// succeeded. 0 for commands and signals: perform() follows their attempts one by one.
+  int attempts_begun(const ActionOrder& order) const;
+
   /// What perform() would do.
   std::string plan(const Action& action) const;
 
  private:
-  Attempt perform_once(const ActionOrder& order, const GoOn& go_on);
+  Attempt perform_once(const ActionOrder& order, int attempt, const GoOn& go_on);
   Attempt perform_unrecorded(const ActionOrder& order, const GoOn& go_on);
   Attempt send_signal(const ActionOrder& order) const;
   Attempt run(const ActionOrder& order, int attempt, const GoOn& go_on) const;

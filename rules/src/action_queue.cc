@@ -35,6 +35,7 @@ VerdictLine ActionQueue::Outcome::line() const {
   line.tensors.clear();
   line.findings_beyond = 0;
   line.missing_workers.clear();
+  line.incident = 0;
   line.message = message;
   line.action = ActionOutcome{to_text(order.action), result, attempts};
   return line;
@@ -147,6 +148,11 @@ void ActionQueue::try_once(Waiting waiting) {
     std::string plan = performer_.plan(waiting.order.action);
     return tell(std::move(waiting), ActionResult::Planned, std::move(plan));
   }
+  if (waiting.order.taken_before && waiting.attempts == 0)
+    waiting.attempts = performer_.attempts_begun(waiting.order);
+  if (waiting.attempts >= options_.attempts)
+    return tell(std::move(waiting), ActionResult::Failed,
+                "was tried by earlier watches, and none of them learned that it succeeded");
   Attempt attempt;
   try {
     attempt = performer_.perform(waiting.order, waiting.attempts + 1,

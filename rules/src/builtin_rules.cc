@@ -5,7 +5,7 @@
 
 #include "builtin_table.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 
 namespace cupel {
 namespace {

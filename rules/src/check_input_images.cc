@@ -211,6 +211,8 @@ typical find.
         read(tensor, batch, gathered, is_copy ? &copy : nullptr);
       } catch (const TensorUnavailableForStep& error) {
         if (is_copy) copy.skip(error.what());
+      } catch (const DamagedValue& damage) {
+        copy.skip(damage.what(), true);
       }
     }
   }

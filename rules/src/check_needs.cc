@@ -15,16 +15,10 @@ namespace {
 
 constexpr const char* kAllWorkers = R"({"HookParameters":{"include_workers":"all"}})";
 
-// A user's collection that nobody has put anything into.
-bool is_hollow(const Collection& collection, Profile profile) {
-  return collection.include_regex().empty() && collection.tensor_names().empty() &&
-         !builtin_collections(profile).contains(collection.name());
-}
-
 // Whether the saved collection has tensors of the part, as far as can be known.
 bool feeds(const SavedCollection& saved, const NeededTensors& part, const SavingPlan& plan) {
   const Collection& collection = saved.collection;
-  if (is_hollow(collection, plan.profile)) return false;
+  if (is_filled_by_calls_only(collection, plan.profile)) return false;
   if (part.collections.empty() && part.patterns.empty()) return true;
   for (const std::string& name : part.collections) {
     if (collection.name() == name) return true;
@@ -241,7 +235,7 @@ std::string found_nothing(const NeededTensors& part, const SavingPlan& plan) {
     const bool saved =
         std::any_of(plan.saved.begin(), plan.saved.end(),
                     [&](const SavedCollection& each) { return each.collection.name() == name; });
-    if (saved && known != plan.known.end() && is_hollow(known->second, plan.profile))
+    if (saved && known != plan.known.end() && is_filled_by_calls_only(known->second, plan.profile))
       return "the collection " + name + " has neither patterns nor names";
     return "the collection " + name +
            (known == plan.known.end() ? " is not there" : " is not saved");

@@ -49,7 +49,8 @@ class LossRule : public Detector {
   /// The same of a loss that nothing is decided by; does nothing where `verdict` is null.
   void noted(Verdict* verdict, const Loss& loss, std::string_view reason) const {
     if (verdict == nullptr) return;
-    judged(*verdict, loss, false, 0, 0, [&] { return Words{{}, std::string(reason), {}}; });
+    verdict->remember(1);
+    if (explaining()) tell(*verdict, loss, false, 0, 0, Words{{}, std::string(reason), {}});
   }
 
  private:

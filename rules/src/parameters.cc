@@ -9,7 +9,7 @@
 
 #include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "cupel/rules/number_text.h"
 
 namespace cupel {

@@ -43,8 +43,28 @@ std::string why_blind(const Outcome& outcome) {
   if (outcome.kind != Outcome::Kind::Judged) return {};
   const Verdict& verdict = outcome.verdict;
   if (!verdict.applicable()) return verdict.why_not_applicable();
-  if (verdict.datapoints() > 0 || verdict.skips().empty()) return {};
+  if (verdict.datapoints() > 0 || verdict.remembered() > 0 || verdict.skips().empty()) return {};
   return verdict.skips().front().tensor + ": " + verdict.skips().front().reason;
+}
+
+// The first damaged value that a rule met; "" where there was none.
+std::string damage_of(const Outcome& outcome) {
+  if (outcome.damaged) return outcome.message;
+  const auto skip = std::ranges::find_if(outcome.verdict.skips(), &Skip::damaged);
+  return skip == outcome.verdict.skips().end() ? "" : skip->tensor + ": " + skip->reason;
+}
+
+// Whether a rule judged something at a step; what it only remembers for later steps is not judged.
+// A rule that counts nothing is trusted to have judged.
+bool has_judged_at(const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::Fired) return true;
+  if (outcome.kind != Outcome::Kind::Judged || !why_blind(outcome).empty()) return false;
+  return outcome.verdict.datapoints() > 0 || outcome.verdict.remembered() == 0;
+}
+
+// The same between steps and at the end, where most rules are silent.
+bool has_judged_between(const Outcome& outcome) {
+  return outcome.kind == Outcome::Kind::Fired || outcome.verdict.datapoints() > 0;
 }
 
 // The last step there can be has none behind it, and is not followed by another.
@@ -81,9 +101,9 @@ std::string time_text() {
   return std::string(text.data(), length) + digits.substr(1) + "Z";
 }
 
-bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
-                      std::vector<VerdictLine>& lines) {
+RuleReport::News RuleReport::take(const Step* step, Outcome outcome, bool explain) {
   using Kind = Outcome::Kind;
+  News news;
   if (step != nullptr) record_.rewinds = step->rewinds;
   if (step != nullptr && outcome.kind == Kind::Rewound) {
     VerdictLine rewound = line(RuleStatus::Rewound);
@@ -92,42 +112,49 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
     rewound.mode_step = step->mode_step;
     rewound.message =
         "training goes on from here once more; steps that were judged are not judged again";
-    lines.push_back(std::move(rewound));
-    return false;
+    if (has_lines()) news.lines.push_back(std::move(rewound));
+    return news;
   }
   RuleSummary& summary = record_.summary;
   record_.closed = outcome.last;
   if (step != nullptr) {
     record_.next_step = std::max(record_.next_step, step_behind(step->step));
-    if (outcome.kind == Kind::Passed) return false;
+    if (outcome.kind == Kind::Passed) return news;
     record_.last = {step->step, step->mode, step->mode_step, step->num_workers};
   }
   if (outcome.kind == Kind::Failed) {
     summary.status = RuleStatus::Error;
     summary.message = std::move(outcome.message);
-    return false;
+    return news;
   }
   const std::vector<std::string> missing =
       step != nullptr ? step->missing_workers : std::vector<std::string>();
   const Verdict& verdict = outcome.verdict;
+  report_damage(step, outcome);
+  const bool judged = step != nullptr ? has_judged_at(outcome) : has_judged_between(outcome);
+  summary.has_judged |= judged;
   if (step != nullptr) {
     ++summary.steps_evaluated;
     if (outcome.kind == Kind::Skipped || !verdict.skips().empty()) ++summary.steps_skipped;
     note_blindness(outcome);
-    if (explain) {
+    if (explain && has_lines()) {
       VerdictLine explained = line(RuleStatus::Explained);
       explained.missing_workers = missing;
       explain_step(outcome, explained);
-      lines.push_back(std::move(explained));
+      news.lines.push_back(std::move(explained));
     }
   }
-  const bool fired = outcome.kind == Kind::Fired;
-  const bool saw = why_blind(outcome).empty();
-  const bool begins = fired && !record_.firing;
-  // Where it could not look, and between steps, a rule that is silent does not say that all is
-  // well.
-  if (fired || (step != nullptr && saw)) record_.firing = fired;
-  if (!fired) return false;
+  if (outcome.kind != Kind::Fired) {
+    // A rule that is silent where it could not judge, or between steps, ends no incident.
+    if (step != nullptr && judged) {
+      if (auto open = record_.open_incidents.extract(step->mode)) {
+        news.over = std::move(open.mapped());
+        news.over->over_at = step->step;
+      }
+    }
+    if (record_.closed) name_unfed();
+    return news;
+  }
   VerdictLine found = line(RuleStatus::IssuesFound);
   ++summary.steps_fired;
   if (summary.status != RuleStatus::IssuesFound) summary.first_step = found.step;
@@ -139,8 +166,27 @@ bool RuleReport::take(const Step* step, Outcome outcome, bool explain,
       outcome.message.empty() ? findings_message(verdict, found.num_workers) : outcome.message;
   if (summary.steps_fired == 1) record_.first_message = found.message;
   found.tensors = std::move(outcome.verdict).findings();
-  lines.push_back(std::move(found));
-  return begins;
+  add_to_incident(found);
+  news.lines.push_back(std::move(found));
+  return news;
+}
+
+void RuleReport::add_to_incident(VerdictLine& found) {
+  const auto [place, begins] = record_.open_incidents.try_emplace(found.mode);
+  Incident& incident = place->second;
+  if (begins)
+    incident = {.rule = found.rule,
+                .name = found.name,
+                .mode = found.mode,
+                .number = ++record_.incidents,
+                .first_step = found.step.value_or(0)};
+  incident.last_step = found.step.value_or(0);
+  ++incident.steps;
+  // A rule that fires by an exception names no tensor.
+  incident.findings += std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(found.tensors.size()) + found.findings_beyond);
+  found.incident = incident.number;
+  found.begins_incident = begins;
 }
 
 void RuleReport::end(RuleStatus status, std::string why) {
@@ -149,12 +195,28 @@ void RuleReport::end(RuleStatus status, std::string why) {
   if (status == RuleStatus::Error || record_.summary.steps_fired == 0)
     record_.summary.status = status;
   record_.summary.message = std::move(why);
+  name_unfed();
 }
 
-std::string RuleReport::why_it_saw_nothing() const {
-  if (record_.blind_steps == 0 || record_.blind_steps != record_.summary.steps_evaluated) return {};
-  return "saw nothing in its " + std::to_string(record_.blind_steps) +
-         " saved steps: " + record_.blind_reason + "; it reads " + reads_;
+void RuleReport::name_unfed() {
+  RuleSummary& summary = record_.summary;
+  if (summary.has_judged || summary.status != RuleStatus::NoIssuesFound) return;
+  summary.status = RuleStatus::NothingSeen;
+  if (summary.message.empty()) summary.message = why_it_judged_nothing();
+}
+
+std::string RuleReport::why_it_judged_nothing() const {
+  const RuleSummary& summary = record_.summary;
+  if (summary.has_judged || summary.steps_evaluated == 0) return {};
+  const bool is_blind = record_.blind_steps == summary.steps_evaluated;
+  return (is_blind ? "saw nothing in its " : "judged nothing in its ") +
+         std::to_string(summary.steps_evaluated) + " saved steps" +
+         (is_blind ? ": " + record_.blind_reason : "") + "; it reads " + reads_;
+}
+
+bool RuleReport::has_lines() const {
+  const bool has_failed = record_.closed && record_.summary.status == RuleStatus::Error;
+  return !only_if_fed_ || record_.summary.has_judged || has_failed;
 }
 
 void RuleReport::note_blindness(const Outcome& outcome) {
@@ -163,10 +225,23 @@ void RuleReport::note_blindness(const Outcome& outcome) {
   if (reason.empty()) return;
   ++record_.blind_steps;
   record_.blind_reason = std::move(reason);
-  if (record_.blind_steps == kBlindSteps)
+  if (record_.blind_steps == kBlindSteps && !only_if_fed_)
     log(LogLevel::Warning, "rule " + record_.summary.name + " saw nothing in its first " +
                                std::to_string(kBlindSteps) +
                                " saved steps: " + record_.blind_reason + "; it reads " + reads_);
+}
+
+void RuleReport::report_damage(const Step* step, const Outcome& outcome) {
+  const std::string damage = damage_of(outcome);
+  if (damage.empty()) return;
+  // What is met between steps is met again and again, and counts once.
+  const bool is_first = record_.first_damage.empty();
+  if (step != nullptr || is_first) ++record_.summary.steps_damaged;
+  if (!is_first) return;
+  record_.first_damage =
+      (step != nullptr ? "step " + std::to_string(step->step) : "the end") + ": " + damage;
+  log(LogLevel::Warning, "rule " + record_.summary.name +
+                             " skipped a damaged value and goes on: " + record_.first_damage);
 }
 
 VerdictLine RuleReport::line(RuleStatus status) const {
@@ -192,6 +267,12 @@ VerdictLine RuleReport::closing_line() const {
   closing.first_step = record_.summary.first_step;
   closing.steps_evaluated = record_.summary.steps_evaluated;
   closing.steps_skipped = record_.summary.steps_skipped;
+  closing.steps_damaged = record_.summary.steps_damaged;
+  if (!record_.first_damage.empty())
+    closing.message += (closing.message.empty() ? "" : "; ") +
+                       std::to_string(closing.steps_damaged) +
+                       (closing.steps_damaged == 1 ? " step" : " steps") +
+                       " with damaged values, the first at " + record_.first_damage;
   return closing;
 }
 

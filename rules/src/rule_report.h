@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,41 +30,55 @@ struct RuleRecord {
   std::int64_t next_step = 0;  ///< Steps before this one have been said.
   /// Trial::rewinds() of the step that was said last.
   std::optional<std::size_t> rewinds;
-  bool closed = false;        ///< It is not asked again.
-  bool firing = false;        ///< It fired when it judged last.
+  bool closed = false;         ///< It is not asked again.
+  std::int64_t incidents = 0;  ///< How many have begun.
+  std::map<Mode, Incident> open_incidents;
   std::string first_message;  ///< Of its first firing.
   std::optional<Place> last;
   std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
   std::string blind_reason;
+  std::string first_damage;  ///< "step 12: ...", of the first damaged value that it skipped.
 };
 
 /// Makes lines of what comes of one rule, and keeps its record.
 class RuleReport {
  public:
-  /// `reads` says what the rule reads.
-  RuleReport(RuleRecord record, std::string trial, std::string reads)
-      : record_(std::move(record)), trial_(std::move(trial)), reads_(std::move(reads)) {}
+  /// `reads` says what the rule reads; for `only_if_fed` see RuleOptions.
+  RuleReport(RuleRecord record, std::string trial, std::string reads, bool only_if_fed)
+      : record_(std::move(record)),
+        trial_(std::move(trial)),
+        reads_(std::move(reads)),
+        only_if_fed_(only_if_fed) {}
 
   const RuleRecord& record() const noexcept { return record_; }
 
-  /// Takes in what came of a step, or of being asked between steps, where `step` is null, and adds
-  /// the lines that say it. Returns whether an incident begins, of which the last line tells: the
-  /// rule fired, and had not when it judged before.
-  bool take(const Step* step, Outcome outcome, bool explain, std::vector<VerdictLine>& lines);
-  /// The rule has ended, unless it has by itself.
+  struct News {
+    std::vector<VerdictLine> lines = {};
+    std::optional<Incident> over = {};  ///< Behind the lines.
+  };
+  /// Takes in what came of a step, or of being asked between steps, where `step` is null.
+  News take(const Step* step, Outcome outcome, bool explain);
+  /// The rule has ended, unless it has by itself. NoIssuesFound of a rule that never had anything
+  /// to judge becomes NothingSeen.
   void end(RuleStatus status, std::string why);
-  /// Why it saw nothing at any step that it was asked about; "" if it did, or was not asked.
-  std::string why_it_saw_nothing() const;
+  /// Why it never had anything to judge; "" if it had.
+  std::string why_it_judged_nothing() const;
 
+  /// Whether there are lines about the rule.
+  bool has_lines() const;
   VerdictLine closing_line() const;
 
  private:
   VerdictLine line(RuleStatus status) const;
   void note_blindness(const Outcome& outcome);
+  void report_damage(const Step* step, const Outcome& outcome);
+  void add_to_incident(VerdictLine& found);
+  void name_unfed();
 
   RuleRecord record_;
   std::string trial_;
   std::string reads_;
+  bool only_if_fed_;
 };
 
 /// The line that tells a note.

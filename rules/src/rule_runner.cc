@@ -33,6 +33,7 @@
 
 #include "claims.h"
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
 #include "cupel/rules/builtin_rules.h"
 #include "exception_text.h"
 #include "rule_report.h"
@@ -45,6 +46,7 @@
 namespace cupel {
 namespace {
 
+using runner_detail::difference_of_rules;
 using runner_detail::Outcome;
 using runner_detail::RuleRecord;
 using runner_detail::RuleReport;
@@ -107,6 +109,7 @@ struct RuleRunner::State : StepFeed::Sink {
   // Of the feed, whose thread calls them.
   void add(std::vector<Step> fresh) override;
   void tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) override;
+  void status_changed(RunStatus status) override;
   bool enough() override;
   void follow(const runner_detail::StepFeedOptions& feed_options);
 
@@ -157,20 +160,24 @@ struct RuleRunner::State : StepFeed::Sink {
   bool stopped = false;  // stop() cut off what was still to be said; of run()'s thread
   LineCallback on_line;
   PauseCallback on_pause;
+  IncidentCallback on_incident_over;
   runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::optional<RunnerJournal> journal;
   std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable work_to_do;  // for workers
   std::condition_variable news;        // for run()'s thread
   // Guarded by mutex, as are the upper halves of the entries:
-  std::deque<Step> steps;            // those that some rule has still to see
-  std::size_t steps_before = 0;      // how many have left `steps` at the front
+  std::deque<Step> steps;        // those that some rule has still to see
+  std::size_t steps_before = 0;  // how many have left `steps` at the front
+  std::optional<std::int64_t> newest_step;
+  std::chrono::system_clock::time_point newest_at;
   std::optional<StepFeed::End> end;  // there are no more steps; fixed once it is there
   Clock::time_point tick_time;
   std::shared_ptr<const Snapshot> tick_snapshot;
-  const Entry* awaited = nullptr;  // by run()'s thread
+  std::optional<RunStatus> status_news;  // not told yet
+  const Entry* awaited = nullptr;        // by run()'s thread
   bool stop_requested = false;
   bool ending = false;  // run() has no use for more outcomes
   // Where there are any; set before other threads begin. Its own thread wakes run() to its end.
@@ -192,6 +199,10 @@ void RuleRunner::State::follow(const runner_detail::StepFeedOptions& feed_option
 
 void RuleRunner::State::add(std::vector<Step> fresh) {
   const std::lock_guard lock(mutex);
+  if (!fresh.back().rewound) {
+    newest_step = fresh.back().step;
+    newest_at = std::chrono::system_clock::now();
+  }
   std::move(fresh.begin(), fresh.end(), std::back_inserter(steps));
   work_to_do.notify_all();
 }
@@ -203,6 +214,12 @@ void RuleRunner::State::tick(Clock::time_point now, std::shared_ptr<const Snapsh
   tick_snapshot = std::move(snapshot);
   for (Entry& entry : entries) entry.tick_is_due = true;
   work_to_do.notify_all();
+}
+
+void RuleRunner::State::status_changed(RunStatus status) {
+  const std::lock_guard lock(mutex);
+  status_news = status;
+  news.notify_one();
 }
 
 bool RuleRunner::State::enough() {
@@ -379,13 +396,10 @@ void RuleRunner::State::take_over_run(const std::vector<std::string>& runs) {
 
 // Makes sure that it is of these rules, too, and goes on from it.
 void RuleRunner::State::take_over(const RunnerState& found) {
-  const auto same = [](const RunnerState::Rule& before, const Entry& entry) {
-    return before.record.summary.rule == entry.found.summary.rule &&
-           before.record.summary.name == entry.found.summary.name &&
-           before.configuration == entry.options.configuration;
-  };
-  if (!std::equal(found.rules.begin(), found.rules.end(), entries.begin(), entries.end(), same))
-    refuse_state("other rules, parameters or actions");
+  std::vector<RunnerState::Rule> given;
+  for (const Entry& entry : entries) given.push_back({entry.options.configuration, entry.found});
+  if (const std::string what = difference_of_rules(found.rules, given); !what.empty())
+    refuse_state("other rules or parameters: " + what);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].found = found.rules[i].record;
     entries[i].exhausted = entries[i].found.closed;
@@ -393,10 +407,14 @@ void RuleRunner::State::take_over(const RunnerState& found) {
   for (const RunnerState::PendingAction& pending : found.pending) {
     const auto entry = std::ranges::find(entries, pending.rule,
                                          [](const Entry& e) { return e.found.summary.name; });
-    if (!actions || entry == entries.end() || pending.action >= entry->actions.size())
+    if (entry == entries.end())
       throw FormatError(journal->path() + ".state", 0,
-                        "it tells of an action that there is not: " + pending.incident);
-    actions->take_over(pending, entry->actions[pending.action], journal->path() + ".state");
+                        "it tells of an action of a rule that there is not: " + pending.incident);
+    if (const Action* const action = action_of(pending, entry->actions))
+      actions->take_over(pending, *action, journal->path() + ".state");
+    else
+      log(LogLevel::Warning, "an action is left undone, because it is no longer configured: " +
+                                 pending.text + ", incident " + pending.incident);
   }
 }
 
@@ -406,8 +424,6 @@ void RuleRunner::State::prepare_actions() {
     if (entry.rule->stops_training()) entry.actions.push_back({.kind = Action::Kind::Stop});
     std::ranges::copy(entry.options.actions, std::back_inserter(entry.actions));
     std::ranges::copy(options.actions, std::back_inserter(entry.actions));
-    for (const Action& action : entry.actions)
-      entry.options.configuration += to_text(action) + "\n";
   }
   if (std::ranges::all_of(entries, [](const Entry& e) { return e.actions.empty(); })) return;
   ActionQueueOptions queue{.dry_run = options.dry_run};
@@ -434,6 +450,7 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
                                       .wait = options.wait,
                                       .idle_timeout = options.idle_timeout,
                                       .tick_interval = options.tick_interval,
+                                      .until_writer_gone = options.until_writer_gone,
                                       .notes = options.explain};
   run_ids = trial->run_ids();
   if (!options.out.empty()) journal.emplace(options);
@@ -457,7 +474,8 @@ runner_detail::StepFeedOptions RuleRunner::State::prepare() {
     feed.first_fresh_note = std::max(feed.first_fresh_note, entry.found.next_step);
     const std::optional<std::int64_t> end_step = end_of(entry);
     if (feed.end_step) feed.end_step = end_step ? std::max(*feed.end_step, *end_step) : end_step;
-    entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads());
+    entry.report.emplace(entry.found, trial->name(), entry.rule->what_it_reads(),
+                         entry.options.only_if_fed);
   }
   if (entries.empty()) feed = {.start_step = options.start_step, .end_step = options.end_step};
   if (journal) {
@@ -477,6 +495,7 @@ RuleRunner::State::News RuleRunner::State::wait_for_news(const Entry& entry, boo
     if (begins ? std::ranges::any_of(entries, has_tick) : has_tick(entry)) return News::Between;
     if (begins && actions && actions->has_outcomes()) return News::Between;
     if (!entry.outcomes.empty()) return News::Outcome;
+    if (begins && status_news) return News::Between;
     if (no_more) return News::End;
     return std::nullopt;
   };
@@ -542,10 +561,12 @@ void RuleRunner::State::leave_step() {
 }
 
 void RuleRunner::State::say(Entry& entry, const Step* step, Outcome outcome) {
-  std::vector<VerdictLine> lines;
-  const bool begins = entry.report->take(step, std::move(outcome), options.explain, lines);
-  for (const VerdictLine& line : lines) say_line(line);
-  if (begins && actions) actions->order(entry.actions, lines.back());
+  const RuleReport::News taken = entry.report->take(step, std::move(outcome), options.explain);
+  for (const VerdictLine& line : taken.lines) {
+    say_line(line);
+    if (line.begins_incident && actions) actions->order(entry.actions, line);
+  }
+  if (taken.over) on_incident_over(*taken.over);
 }
 
 void RuleRunner::State::say_notes(const std::vector<Note>& notes) {
@@ -557,8 +578,18 @@ void RuleRunner::State::say_line(const VerdictLine& line) {
   on_line(line);
 }
 
-// What was found between steps, of rules whose outcomes were all said, and what was done.
+// How the run stands; what was found between steps, of rules whose outcomes were all said, and what
+// was done.
 void RuleRunner::State::say_between() {
+  std::optional<RunStatus> status;
+  {
+    const std::lock_guard lock(mutex);
+    status = std::exchange(status_news, std::nullopt);
+  }
+  if (status && options.on_status) {
+    on_pause();
+    options.on_status(*status);
+  }
   for (Entry& entry : entries) {
     std::optional<Outcome> outcome;
     {
@@ -632,11 +663,11 @@ void RuleRunner::State::close_reports() {
       report.end(RuleStatus::Stopped, "stopped before the run ended");
     } else if (end && end->error) {
       report.end(RuleStatus::Error, text_of(end->error));
-    } else if (const std::string why = report.why_it_saw_nothing(); !why.empty()) {
-      report.end(report.record().summary.status, why);
-    } else if (end && end->idle) {
-      report.end(report.record().summary.status,
-                 "no new step for " + std::to_string(options.idle_timeout->count()) + " ms");
+    } else {
+      std::string why = report.why_it_judged_nothing();
+      if (why.empty() && end && end->idle)
+        why = "no new step for " + std::to_string(options.idle_timeout->count()) + " ms";
+      report.end(report.record().summary.status, std::move(why));
     }
   }
 }
@@ -688,11 +719,13 @@ void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
   entry.found.summary = std::move(summary);
 }
 
-RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause) {
+RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_pause,
+                           const IncidentCallback& on_incident_over) {
   State& state = *state_;
   if (std::exchange(state.has_run, true)) throw UsageError("a runner runs once");
   state.on_line = on_line;
   state.on_pause = on_pause ? on_pause : [] {};
+  state.on_incident_over = on_incident_over ? on_incident_over : [](const Incident&) {};
   const auto feed_options = state.prepare();
   const auto workers = std::min(static_cast<std::size_t>(state.options.jobs), state.entries.size());
   bool came_to_end = false;
@@ -720,7 +753,7 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   RunSummary summary;
   std::vector<RuleRecord> records;
   for (const State::Entry& entry : state.entries) {
-    state.say_line(entry.report->closing_line());
+    if (entry.report->has_lines()) state.say_line(entry.report->closing_line());
     records.push_back(entry.report->record());
     summary.rules.push_back(records.back().summary);
   }
@@ -730,6 +763,14 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
 }
 
 void RuleRunner::stop() { state_->request_stop(); }
+
+RunnerProgress RuleRunner::progress() const {
+  const std::lock_guard lock(state_->mutex);
+  return {.newest_step = state_->newest_step,
+          .newest_at = state_->newest_at,
+          .steps_judged = static_cast<std::int64_t>(state_->steps_before),
+          .steps_behind = static_cast<std::int64_t>(state_->steps.size())};
+}
 
 void RuleRunner::State::request_stop() {
   const std::lock_guard lock(mutex);
@@ -744,8 +785,9 @@ bool RunSummary::found_issues() const noexcept {
 }
 
 bool RunSummary::had_errors() const noexcept {
-  return std::any_of(rules.begin(), rules.end(),
-                     [](const RuleSummary& rule) { return rule.status == RuleStatus::Error; });
+  return std::any_of(rules.begin(), rules.end(), [](const RuleSummary& rule) {
+    return rule.status == RuleStatus::Error || rule.steps_damaged > 0;
+  });
 }
 
 }  // namespace cupel

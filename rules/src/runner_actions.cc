@@ -16,6 +16,19 @@ constexpr std::chrono::seconds kHurry{5};
 
 }  // namespace
 
+// A text leaves out what may be secret, so that actions at two places can have the same.
+const Action* action_of(const RunnerState::PendingAction& pending,
+                        const std::vector<Action>& actions) {
+  const auto is_it = [&](const Action& action) {
+    return pending.text.empty() || to_text(action) == pending.text;
+  };
+  if (pending.action < actions.size() && is_it(actions[pending.action]))
+    return &actions[pending.action];
+  if (pending.text.empty()) return nullptr;
+  const auto found = std::ranges::find_if(actions, is_it);
+  return found == actions.end() ? nullptr : &*found;
+}
+
 RunnerActions::RunnerActions(std::string run, ActionQueueOptions options,
                              std::function<void()> on_outcome)
     : run_(std::move(run)),
@@ -35,7 +48,7 @@ void RunnerActions::order(const std::vector<Action>& actions, const VerdictLine&
   const std::string step = line.step ? std::to_string(*line.step) : "-";
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const std::string incident = run_ + "/" + line.name + "/" + step + "/" + std::to_string(i);
-    pending_.push_back({line.name, i, incident, json});
+    pending_.push_back({line.name, i, to_text(actions[i]), incident, json});
     ordered_.push_back({actions[i], incident, line});
   }
 }

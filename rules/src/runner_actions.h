@@ -13,6 +13,11 @@
 
 namespace cupel::runner_detail {
 
+/// The action that an earlier runner had pending, among those that are configured now; null if it
+/// is not one of them.
+const Action* action_of(const RunnerState::PendingAction& pending,
+                        const std::vector<Action>& actions);
+
 /// What a runner does about incidents, from the firing to the line that tells what became of each
 /// action. Of run()'s thread, but for has_outcomes() and hurry().
 ///

@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+constexpr int kFirstVersion = 1;  // that cupel 0.1 wrote
 constexpr std::size_t kMostDetails = 1024;
 
 // A file that is not what we wrote is refused as a whole, wherever the reading of it fails.
@@ -36,8 +37,8 @@ std::optional<std::int64_t> optional_number(const Json& json) {
 }
 
 RuleStatus parse_status(const std::string& text) {
-  for (const RuleStatus status :
-       {RuleStatus::IssuesFound, RuleStatus::NoIssuesFound, RuleStatus::Error, RuleStatus::Stopped})
+  for (const RuleStatus status : {RuleStatus::IssuesFound, RuleStatus::NoIssuesFound,
+                                  RuleStatus::NothingSeen, RuleStatus::Error, RuleStatus::Stopped})
     if (text == to_string(status)) return status;
   throw UsageError("an unknown status: " + text);
 }
@@ -51,8 +52,27 @@ std::int64_t count_of(const Json& json) {
   return static_cast<std::int64_t>(count);
 }
 
+Json json_of(const Incident& incident) {
+  return {{"mode", to_string(incident.mode)},  {"number", incident.number},
+          {"first_step", incident.first_step}, {"last_step", incident.last_step},
+          {"steps", incident.steps},           {"findings", incident.findings}};
+}
+
+Incident incident_of(const Json& json, const RuleSummary& of) {
+  return {.rule = of.rule,
+          .name = of.name,
+          .mode = parse_mode(json.at("mode").get<std::string>()),
+          .number = count_of(json.at("number")),
+          .first_step = count_of(json.at("first_step")),
+          .last_step = count_of(json.at("last_step")),
+          .steps = count_of(json.at("steps")),
+          .findings = count_of(json.at("findings"))};
+}
+
 Json json_of(const RuleRecord& record) {
   const RuleSummary& summary = record.summary;
+  Json open = Json::array();
+  for (const auto& [mode, incident] : record.open_incidents) open.push_back(json_of(incident));
   Json json = {{"rule", summary.rule},
                {"name", summary.name},
                {"status", to_string(summary.status)},
@@ -65,9 +85,13 @@ Json json_of(const RuleRecord& record) {
                {"next_step", record.next_step},
                {"rewinds", record.rewinds ? Json(*record.rewinds) : Json()},
                {"closed", record.closed},
-               {"firing", record.firing},
+               {"has_judged", summary.has_judged},
+               {"incidents", record.incidents},
+               {"open_incidents", std::move(open)},
                {"blind_steps", record.blind_steps},
-               {"blind_reason", record.blind_reason}};
+               {"blind_reason", record.blind_reason},
+               {"steps_damaged", summary.steps_damaged},
+               {"first_damage", record.first_damage}};
   if (record.last)
     json["last"] = {{"step", record.last->step},
                     {"mode", to_string(record.last->mode)},
@@ -76,7 +100,25 @@ Json json_of(const RuleRecord& record) {
   return json;
 }
 
-RuleRecord record_of(const Json& json) {
+// The first version knew one incident of a rule, of whatever mode, and not whether a step was
+// judged.
+void add_what_the_first_version_lacks(const Json& json, RuleRecord& record) {
+  RuleSummary& summary = record.summary;
+  summary.has_judged = record.blind_steps < summary.steps_evaluated;
+  record.incidents = summary.steps_fired > 0 ? 1 : 0;
+  if (!json.value("firing", false) || !record.last) return;
+  const std::int64_t first = summary.first_step.value_or(record.last->step);
+  record.open_incidents[record.last->mode] = {.rule = summary.rule,
+                                              .name = summary.name,
+                                              .mode = record.last->mode,
+                                              .number = record.incidents,
+                                              .first_step = first,
+                                              .last_step = record.last->step,
+                                              .steps = summary.steps_fired,
+                                              .findings = summary.steps_fired};
+}
+
+RuleRecord record_of(const Json& json, int version) {
   RuleRecord record;
   RuleSummary& summary = record.summary;
   summary.rule = json.at("rule");
@@ -92,7 +134,6 @@ RuleRecord record_of(const Json& json) {
   if (const Json& rewinds = json.at("rewinds"); !rewinds.is_null())
     record.rewinds = static_cast<std::size_t>(count_of(rewinds));
   record.closed = json.at("closed");
-  record.firing = json.at("firing");
   record.blind_steps = count_of(json.at("blind_steps"));
   record.blind_reason = json.at("blind_reason");
   if (json.contains("last")) {
@@ -100,6 +141,18 @@ RuleRecord record_of(const Json& json) {
     record.last = {count_of(last.at("step")), parse_mode(last.at("mode").get<std::string>()),
                    count_of(last.at("mode_step")), count_of(last.at("num_workers"))};
   }
+  if (version == kFirstVersion) {
+    add_what_the_first_version_lacks(json, record);
+    return record;
+  }
+  summary.has_judged = json.at("has_judged");
+  record.incidents = count_of(json.at("incidents"));
+  for (const Json& open : json.at("open_incidents")) {
+    Incident incident = incident_of(open, summary);
+    record.open_incidents.emplace(incident.mode, std::move(incident));
+  }
+  summary.steps_damaged = count_of(json.at("steps_damaged"));
+  record.first_damage = json.at("first_damage");
   return record;
 }
 
@@ -156,6 +209,7 @@ std::string to_json(const RunnerState& state) {
   for (const RunnerState::PendingAction& action : state.pending)
     pending.push_back({{"name", action.rule},
                        {"action", action.action},
+                       {"text", action.text},
                        {"incident", action.incident},
                        {"line", action.line}});
   return dumped({{"version", kVersion},
@@ -169,17 +223,19 @@ std::string to_json(const RunnerState& state) {
 
 RunnerState parse_runner_state(std::string_view text, const std::string& file) {
   return read_or_refuse(text, file, [](const Json& json) {
-    if (json.at("version") != kVersion) throw UsageError("another version");
+    const int version = json.at("version");
+    if (version != kVersion && version != kFirstVersion)
+      throw UsageError("it is of another version of cupel");
     RunnerState state;
     state.runner = json.value("runner", "");
     state.runs = json.at("runs").get<std::vector<std::string>>();
     state.bytes = static_cast<std::uint64_t>(count_of(json.at("bytes")));
     for (const Json& rule : json.at("rules"))
-      state.rules.push_back({rule.at("configuration"), record_of(rule)});
+      state.rules.push_back({rule.at("configuration"), record_of(rule, version)});
     for (const Json& action : json.at("pending"))
       state.pending.push_back({action.at("name"),
                                static_cast<std::size_t>(count_of(action.at("action"))),
-                               action.at("incident"), action.at("line")});
+                               action.value("text", ""), action.at("incident"), action.at("line")});
     return state;
   });
 }
@@ -205,6 +261,7 @@ VerdictLine parse_verdict_line(std::string_view text, const std::string& file) {
     line.message = json.at("message");
     if (json.contains("missing_workers"))
       line.missing_workers = json.at("missing_workers").get<std::vector<std::string>>();
+    line.incident = json.value("incident", std::int64_t{0});
     return line;
   });
 }

@@ -35,6 +35,9 @@ Outcome outcome_of(Judge judge) {
     ended_by(Outcome::Kind::Skipped, error);
   } catch (const TensorUnavailableForStep& error) {
     ended_by(Outcome::Kind::Skipped, error);
+  } catch (const DamagedValue& damage) {
+    ended_by(Outcome::Kind::Skipped, damage);
+    outcome.damaged = true;
   } catch (const StoreError& error) {
     // What a store cannot give for a moment is asked for again.
     ended_by(error.retryable ? Outcome::Kind::NotYet : Outcome::Kind::Failed, error);

@@ -41,6 +41,7 @@ struct Outcome {
   Kind kind = Kind::Judged;
   Verdict verdict = {};      ///< Judged, Fired
   std::string message = {};  ///< Skipped, NotYet, Failed, Fired by an exception
+  bool damaged = false;      ///< Skipped because of a damaged value.
   bool last = false;         ///< The rule is not asked again.
 };
 

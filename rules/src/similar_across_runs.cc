@@ -163,14 +163,13 @@ difference of two finished runs.
     const RecordView& here = copy.record();
     const auto value = copy.value();
     if (!value) return;
-    try {
-      const TensorValue there = tensor.value(here.mode_step(), here.mode(), here.worker());
-      if (value->shape() != there.shape())
-        return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
-      tell(copy, closeness_of(*value, there, options_.tolerance, true), "elements (from raw)", {});
-    } catch (const TensorUnavailableForStep& error) {
-      copy.skip("of the other run: " + std::string(error.what()));
-    }
+    const auto there = copy.read_or_skip(
+        [&] { return tensor.value(here.mode_step(), here.mode(), here.worker()); },
+        "of the other run: ");
+    if (!there) return;
+    if (value->shape() != there->shape())
+      return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
+    tell(copy, closeness_of(*value, *there, options_.tolerance, true), "elements (from raw)", {});
   }
 
   void compare_reductions(TensorCopy& copy, const TensorRecord& there) {

@@ -58,7 +58,7 @@ std::optional<Step> StepFeed::rewind() const {
 }
 
 // Hands over the steps that came since the last call; returns whether there can be more.
-bool StepFeed::hand_over() {
+bool StepFeed::hand_over(bool incomplete_steps) {
   const std::shared_ptr<const Snapshot> snapshot = trial_.snapshot();
   const PinnedView pin(trial_, snapshot, std::nullopt);
   const bool ended = trial_.ended();
@@ -71,7 +71,7 @@ bool StepFeed::hand_over() {
   }
   last_snapshot_ = snapshot;
   const std::int64_t first = last_ ? *last_ + (*last_ < kNoStep ? 1 : 0) : options_.start_step;
-  for (const std::int64_t step : trial_.steps_from(first)) {
+  for (const std::int64_t step : trial_.steps_from(first, incomplete_steps)) {
     if ((options_.end_step && step >= *options_.end_step) || step == last_) break;
     fresh.push_back({.rewinds = rewinds,
                      .step = step,
@@ -123,6 +123,16 @@ void StepFeed::attach_notes(std::vector<Step>& fresh) {
   }
 }
 
+// Asks how the run stands, and tells the sink when that changes.
+bool StepFeed::is_interrupted() {
+  const RunStatus status = trial_.status();
+  if (const bool now = status == RunStatus::Interrupted; now != interrupted_) {
+    interrupted_ = now;
+    sink_.status_changed(now ? status : RunStatus::Running);
+  }
+  return interrupted_;
+}
+
 StepFeed::End StepFeed::follow() {
   End end;
   Clock::time_point last_news = Clock::now();
@@ -145,6 +155,7 @@ StepFeed::End StepFeed::follow() {
       if (const auto now = Clock::now(); now - last_tick >= options_.tick_interval) {
         last_tick = now;
         sink_.tick(now, last_snapshot_);
+        if (is_interrupted() && options_.until_writer_gone) break;
       }
     } catch (const StoreError& failure) {
       if (!failure.retryable || !options_.wait || ++failures > kMostFailures) {
@@ -173,6 +184,16 @@ StepFeed::End StepFeed::follow() {
     } catch (...) {
       end.error = std::current_exception();
       break;
+    }
+  }
+  if (interrupted_ && !end.error && !sink_.enough()) {
+    // As at the end of a run, what only some workers have committed is judged, too. The last steps
+    // may have come since the look before.
+    try {
+      trial_.refresh();
+      hand_over(true);
+    } catch (...) {
+      end.error = std::current_exception();
     }
   }
   if (end.error) {

@@ -23,6 +23,7 @@ struct StepFeedOptions {
   bool wait = true;
   std::optional<std::chrono::milliseconds> idle_timeout = std::nullopt;
   std::chrono::milliseconds tick_interval = std::chrono::seconds(1);
+  bool until_writer_gone = false;
   bool notes = false;  ///< Steps carry what hooks noted up to them.
   /// Of a runner that goes on after a restart: how often attempts had taken over by then, and the
   /// first step that was not judged.
@@ -40,6 +41,8 @@ class StepFeed {
     /// Time has passed; `snapshot` is the newest.
     virtual void tick(std::chrono::steady_clock::time_point now,
                       std::shared_ptr<const Snapshot> snapshot) = 0;
+    /// The run is Interrupted, or Running again.
+    virtual void status_changed(RunStatus status) = 0;
     /// Whether nothing more is wanted; asked before each wait, which Trial::wake() ends.
     virtual bool enough() = 0;
   };
@@ -60,7 +63,8 @@ class StepFeed {
   End follow();
 
  private:
-  bool hand_over();
+  bool hand_over(bool incomplete_steps = false);
+  bool is_interrupted();
   std::optional<Step> rewind() const;
   void attach_notes(std::vector<Step>& fresh);
   std::vector<Note> fresh_notes(std::int64_t end);
@@ -70,6 +74,7 @@ class StepFeed {
   const StepFeedOptions options_;
   std::optional<std::int64_t> last_;
   std::shared_ptr<const Snapshot> last_snapshot_;
+  bool interrupted_ = false;
   std::int64_t noted_before_;  // notes of steps before this one are told
   // Which those are: after a rewind some steps are looked at again.
   std::set<std::tuple<std::int64_t, std::string, std::string>> noted_;

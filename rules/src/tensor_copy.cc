@@ -7,8 +7,8 @@
 
 namespace cupel {
 
-void TensorCopy::skip(std::string reason) {
-  verdict_.skip({record_.tensor(), std::string(record_.worker()), std::move(reason)});
+void TensorCopy::skip(std::string reason, bool damaged) {
+  verdict_.skip({record_.tensor(), std::string(record_.worker()), std::move(reason), damaged});
 }
 
 bool TensorCopy::has_numbers() {
@@ -52,33 +52,32 @@ std::optional<TensorNumber> TensorCopy::number_of(Reduction wanted) {
     skip(none_was_saved(sources_of(wanted)));
     return std::nullopt;
   }
-  if (const auto computed = record_.computed(wanted))
-    return TensorNumber{*computed, wanted, TensorNumber::Origin::Value};
-  try {  // says why there is none
+  return read_or_skip([&] {
+    if (const auto computed = record_.computed(wanted))
+      return TensorNumber{*computed, wanted, TensorNumber::Origin::Value};
+    // The exception of this query tells why there is none.
     const Tensor tensor = rule_.base_trial().tensor(record_.tensor());
     const ReductionQuery query = {.worker = std::string(record_.worker())};
     return TensorNumber{tensor.reduction_value(record_.step(), to_string(wanted), query), wanted,
                         TensorNumber::Origin::Value};
-  } catch (const TensorUnavailableForStep& error) {
-    skip(error.what());
-    return std::nullopt;
-  }
+  });
 }
 
 std::optional<TensorValue> TensorCopy::value() {
-  auto value = record_.value();
-  if (!value) value = value_at(record_.step());  // says why there is none
+  auto value = read_or_skip([&] {
+    auto read = record_.value();
+    return read ? *std::move(read) : read_at(record_.step());  // whose exception tells why not
+  });
   if (value) met(*value);
   return value;
 }
 
 std::optional<TensorValue> TensorCopy::value_at(std::int64_t step) {
-  try {
-    return rule_.base_trial().tensor(record_.tensor()).value(step, Mode::Global, record_.worker());
-  } catch (const TensorUnavailableForStep& error) {
-    skip(error.what());
-    return std::nullopt;
-  }
+  return read_or_skip([&] { return read_at(step); });
+}
+
+TensorValue TensorCopy::read_at(std::int64_t step) const {
+  return rule_.base_trial().tensor(record_.tensor()).value(step, Mode::Global, record_.worker());
 }
 
 void TensorCopy::tell(bool fired, double value, double threshold, Words words) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cupel/core/error.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/tensor_number.h"
 
@@ -26,7 +27,20 @@ class TensorCopy {
   const RecordView& record() const noexcept { return record_; }
 
   /// Says that the rule cannot use this copy, and why.
-  void skip(std::string reason);
+  void skip(std::string reason, bool damaged = false);
+  /// What `read()` gives. Where that is not to be had or damaged, skips and returns nothing; the
+  /// reason then begins with `whose`.
+  template <class Read>
+  auto read_or_skip(Read&& read, const std::string& whose = {}) -> std::optional<decltype(read())> {
+    try {
+      return read();
+    } catch (const TensorUnavailableForStep& error) {
+      skip(whose + error.what());
+    } catch (const DamagedValue& damage) {
+      skip(whose + damage.what(), true);
+    }
+    return std::nullopt;
+  }
   /// Whether there are numbers to judge; text and empty tensors are skipped.
   bool has_numbers();
   /// The reduction, if it was saved.
@@ -59,12 +73,13 @@ class TensorCopy {
   /// The same of a copy that is only remembered, for a judgement to come.
   template <class F>
   void noted(F&& words) {
-    verdict_.count(1);
+    verdict_.remember(1);
     if (rule_.explaining()) tell(false, 0, 0, words());
   }
 
  private:
   std::optional<TensorNumber> number_of(Reduction wanted);
+  TensorValue read_at(std::int64_t step) const;
   void tell(bool fired, double value, double threshold, Words words);
   const Rule& rule_;
   const RecordView& record_;

@@ -116,16 +116,14 @@ with: only a mistake exceeds it.
           "the raw value of trees/Tree, which says whose the nodes are, was not saved");
     if (record.elements != nodes.elements() || record.dtype == DType::Utf8)
       return copy.skip("trees/Tree does not hold one number for each node");
-    try {
-      const Tensor trees = base_trial().tensor("trees/Tree");
-      const TensorValue of = trees.value(record.step, Mode::Global, record.worker);
-      if (holds_nan(of)) copy.met(std::numeric_limits<double>::quiet_NaN());
-      const auto largest_by_tree = largest_nodes(nodes, &of);
-      if (largest_by_tree.empty()) return copy.skip("no node is of a tree");
-      for (const auto& [tree, largest] : largest_by_tree) judge_tree(copy, largest, tree, kFromRaw);
-    } catch (const TensorUnavailableForStep& error) {
-      copy.skip(error.what());
-    }
+    const auto of = copy.read_or_skip([&] {
+      return base_trial().tensor("trees/Tree").value(record.step, Mode::Global, record.worker);
+    });
+    if (!of) return;
+    if (holds_nan(*of)) copy.met(std::numeric_limits<double>::quiet_NaN());
+    const auto largest_by_tree = largest_nodes(nodes, &*of);
+    if (largest_by_tree.empty()) return copy.skip("no node is of a tree");
+    for (const auto& [tree, largest] : largest_by_tree) judge_tree(copy, largest, tree, kFromRaw);
   }
 
   // By tree; without `trees` all are of one. NaN is larger than every number here, as in a max.

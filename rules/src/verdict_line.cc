@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "natural_order.h"
 
 namespace cupel {
@@ -155,6 +155,8 @@ std::string_view to_string(RuleStatus status) noexcept {
       return "IssuesFound";
     case RuleStatus::NoIssuesFound:
       return "NoIssuesFound";
+    case RuleStatus::NothingSeen:
+      return "NothingSeen";
     case RuleStatus::Error:
       return "Error";
     case RuleStatus::Stopped:
@@ -210,7 +212,9 @@ std::string to_json(const VerdictLine& line) {
       object.add("first_step", line.first_step);
       object.add("steps_evaluated", line.steps_evaluated);
       object.add("steps_skipped", line.steps_skipped);
+      if (line.steps_damaged > 0) object.add("steps_damaged", line.steps_damaged);
     }
+    if (line.incident > 0) object.add("incident", line.incident);
   }
   return text;
 }

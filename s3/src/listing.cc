@@ -80,7 +80,8 @@ std::vector<ObjectInfo> list_objects(Session& session, std::string_view prefix,
     const bool repeats =
         !page.next.empty() && (page.next == token || (!begin.empty() && begin == first));
     if (empty_pages > kMostEmptyPages || repeats || found.size() > kMostObjects)
-      throw StoreError(std::string(prefix), true, "the listing does not come to an end");
+      throw StoreError(std::string(prefix), true, "the listing does not come to an end",
+                       session.location().url());
     add_objects(page, question, found);
     token = page.next;
     first = begin;

@@ -37,8 +37,8 @@ Call read_call(const s3::Session& session, std::string_view key) {
                      "s3:GetObject on the objects and s3:ListBucket on the bucket");
 }
 
-StoreError absent(std::string_view key) {
-  return {std::string(key), false, "there is no such object"};
+StoreError absent(const s3::Session& session, std::string_view key) {
+  return {std::string(key), false, "there is no such object", session.location().url()};
 }
 
 /// A 404 says "no such object" unless it says something else.
@@ -96,12 +96,13 @@ s3::Configuration configure(const S3Options& options, const S3Location& location
   return s3::resolve(options, location, {s3::read_profile, s3::read_services});
 }
 
-std::shared_ptr<s3::S3Client> client_of(const s3::Configuration& configuration) {
+std::shared_ptr<s3::S3Client> client_of(const s3::Configuration& configuration,
+                                        const S3Location& place) {
   try {
     return s3::shared_client(configuration);
   } catch (const s3::TransportError& error) {
     const s3::Failure failure = s3::failure_of(error);
-    throw StoreError("(none)", false, failure.cause + "; " + failure.advice);
+    throw StoreError("(none)", false, failure.cause + "; " + failure.advice, place.url());
   }
 }
 
@@ -110,7 +111,7 @@ std::shared_ptr<s3::S3Client> client_of(const s3::Configuration& configuration) 
 struct S3Store::State {
   State(S3Location place, const S3Options& options)
       : configuration(configure(options, place)),
-        client(client_of(configuration)),
+        client(client_of(configuration, place)),
         session(client, configuration, std::move(place)) {}
 
   const s3::Configuration configuration;
@@ -126,7 +127,7 @@ struct S3Store::State {
     call.answers = {404, 416};
     call.flaw = [&](const HttpResponse& response) { return flaw_of_range(response, fetch); };
     const HttpResponse response = session.call(call);
-    if (is_absent(response)) throw absent(key);
+    if (is_absent(response)) throw absent(session, key);
     if (response.status == 404) session.refuse(call, response);
     fetch.got = response.ok() ? response.received : 0;  // 416: the object ends before it
   }
@@ -148,11 +149,12 @@ void S3Store::put(std::string_view key, std::span<const std::byte> bytes,
 void S3Store::append(std::string_view key, std::uint64_t /*expected_size*/,
                      std::span<const std::span<const std::byte>> /*pieces*/) {
   check_key(key);
-  throw StoreError(std::string(key), false, "nothing can be appended to an object in S3");
+  throw StoreError(std::string(key), false, "nothing can be appended to an object in S3",
+                   location());
 }
 
 void S3Store::sync(std::string_view key) {
-  if (!stat(key)) throw absent(key);
+  if (!stat(key)) throw absent(state_->session, key);
 }
 
 std::optional<std::vector<std::byte>> S3Store::get(std::string_view key,
@@ -185,7 +187,7 @@ void S3Store::get_ranges(std::string_view key, std::span<Range> ranges) const {
     return range.out.empty() || range.offset >= s3::kLargestObject;
   });
   std::vector<s3::Fetch> fetches = s3::plan_fetches(within, options.read_gap, options.read_size);
-  if (fetches.empty() && !stat(key)) throw absent(key);
+  if (fetches.empty() && !stat(key)) throw absent(state_->session, key);
   s3::run_parallel(fetches.size(), options.parallel,
                    [&](std::size_t i) { state_->fetch(key, fetches[i]); });
   s3::spread_results(fetches, ranges);

@@ -104,7 +104,7 @@ StoreError Session::error(const Call& call, const Failure& failure, std::string_
   if (!call.object.empty()) text += ", object " + call.object;
   text += ", " + failure.facts;
   if (!effort.empty()) text.append(", ").append(effort);
-  return {std::string(call.key), failure.later, text};
+  return {std::string(call.key), failure.later, text, location_.url()};
 }
 
 std::optional<HttpResponse> Session::attempt(const Call& call, Failure& failure) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "sandbox_functions.h"
 
 namespace cupel::lua {

@@ -6,9 +6,12 @@
 #include "arguments.h"
 #include "cupel/core/error.h"
 #include "sandbox_functions.h"
+#include "trial_object.h"
 
 namespace cupel::lua {
 namespace {
+
+constexpr std::int64_t kLookingForTensors = 5000;
 
 // The metatable, in the registry.
 char type_key;
@@ -19,6 +22,11 @@ std::optional<DataError> data_error_of(const std::exception& error) {
     return DataError{"ShapeUnavailableForStep", e->what(), {}, e->name, e->step};
   if (const auto* e = dynamic_cast<const TensorUnavailableForStep*>(&error))
     return DataError{"TensorUnavailableForStep", e->what(), {}, e->name, e->step};
+  if (const auto* e = dynamic_cast<const UnknownTensor*>(&error)) {
+    DataError failure{"TensorUnavailable", e->what(), {}, e->name};
+    failure.question = [unknown = *e] { return unknown.question(); };
+    return failure;
+  }
   if (const auto* e = dynamic_cast<const TensorUnavailable*>(&error))
     return DataError{"TensorUnavailable", e->what(), {}, e->name};
   if (const auto* e = dynamic_cast<const StepUnavailable*>(&error))
@@ -29,8 +37,11 @@ std::optional<DataError> data_error_of(const std::exception& error) {
     return DataError{"NoMoreData", e->what(), {}, {}, e->step};
   if (const auto* e = dynamic_cast<const InvalidWorker*>(&error))
     return DataError{"InvalidWorker", e->what(), {}, {}, {}, e->worker};
-  if (dynamic_cast<const FormatError*>(&error) != nullptr)
-    return DataError{"FormatError", error.what(), {}};
+  if (dynamic_cast<const FormatError*>(&error) != nullptr) {
+    const bool damaged_value = dynamic_cast<const DamagedValue*>(&error) != nullptr;
+    return DataError{
+        .kind = "FormatError", .message = error.what(), .damaged_value = damaged_value};
+  }
   if (dynamic_cast<const StoreError*>(&error) != nullptr)
     return DataError{"StoreError", error.what(), {}};
   return std::nullopt;
@@ -38,8 +49,16 @@ std::optional<DataError> data_error_of(const std::exception& error) {
 
 const DataError& self_of(lua_State* lua) { return *to_data_error(lua, 1); }
 
+// Names are looked for when somebody reads the message: many scripts only ask whether there is a
+// tensor.
+std::string message_of(lua_State* lua, const DataError& error) {
+  if (!error.question) return error.message;
+  LuaState::of(lua).charge(lua, kLookingForTensors);
+  return error.message + error.question();
+}
+
 int to_text(lua_State* lua) {
-  push_string(lua, self_of(lua).place + self_of(lua).message);
+  push_string(lua, self_of(lua).place + message_of(lua, self_of(lua)));
   return 1;
 }
 
@@ -49,7 +68,7 @@ int field(lua_State* lua) {
   if (name == "kind")
     push_string(lua, error.kind);
   else if (name == "message")
-    push_string(lua, error.message);
+    push_string(lua, message_of(lua, error));
   else if (name == "tensor" && error.tensor)
     push_string(lua, *error.tensor);
   else if (name == "step" && error.step)
@@ -65,7 +84,7 @@ int field(lua_State* lua) {
 
 bool DataError::skips_step() const noexcept {
   return kind == "StepUnavailable" || kind == "TensorUnavailable" ||
-         kind == "TensorUnavailableForStep";
+         kind == "TensorUnavailableForStep" || damaged_value;
 }
 
 void add_data_errors(lua_State* lua) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,11 +17,14 @@ namespace cupel::lua {
 struct DataError {
   std::string kind;
   std::string message;
-  std::string place;  ///< Of the call in the script, "rule.lua:3: ".
+  std::string place = {};  ///< Of the call in the script, "rule.lua:3: ".
   std::optional<std::string> tensor = std::nullopt;
   std::optional<std::int64_t> step = std::nullopt;
   std::optional<std::string> worker = std::nullopt;
+  bool damaged_value = false;  ///< A FormatError that is a DamagedValue.
   std::exception_ptr exception = nullptr;
+  /// Of a tensor that a run does not have: asks on behalf of its message which one was meant.
+  std::function<std::string()> question = nullptr;
   std::optional<Held> held = std::nullopt;  ///< For all of it, once scripts have it.
 
   /// Whether it only means that there is nothing to be judged at a step.

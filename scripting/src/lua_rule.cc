@@ -10,8 +10,8 @@
 #include "arguments.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
-#include "cupel/rules/printable.h"
 #include "rule_self.h"
 
 namespace cupel::lua {
@@ -49,6 +49,14 @@ std::function<void(std::string_view)> printer(const std::string& rule) {
   };
 }
 
+// With the names that may have been meant.
+struct MisspeltTensor final : TensorUnavailable {
+  MisspeltTensor(const TensorUnavailable& error, const std::string& question)
+      : TensorUnavailable(error), message(error.what() + question) {}
+  const char* what() const noexcept override { return message.c_str(); }
+  std::string message;
+};
+
 std::vector<Trial*> pointers(const std::vector<std::unique_ptr<Trial>>& trials) {
   std::vector<Trial*> all;
   all.reserve(trials.size());
@@ -85,7 +93,7 @@ LuaRule::LuaRule(std::shared_ptr<const RuleSource> source, std::size_t rule,
 void LuaRule::make_self(const ParameterValues& values) {
   script_.protect([&](lua_State* lua) {
     lua_createtable(lua, 0, 4);
-    push_parameters(lua, values);
+    push_parameters(lua, definition().parameters, values);
     lua_setfield(lua, -2, "params");
     push_string(lua, definition().info.name);
     lua_setfield(lua, -2, "name");
@@ -126,6 +134,8 @@ Verdict LuaRule::judge(std::int64_t step, Call&& call) {
     call(verdict);
   } catch (const ScriptError& error) {
     rethrow(error);
+  } catch (const UnknownTensor& error) {
+    throw MisspeltTensor(error, error.question());
   }
   context_.explain();
   return verdict;
@@ -152,8 +162,9 @@ Verdict LuaRule::invoke_at_step(std::int64_t step) {
 
 // Where the rule judged nothing and said nothing: why not.
 void LuaRule::explain_silence(std::int64_t step, Verdict& verdict) {
-  const bool said = verdict.datapoints() > 0 || verdict.fired() || !verdict.applicable() ||
-                    !verdict.skips().empty() || !verdict.why_to_ask_again().empty();
+  const bool said = verdict.datapoints() > 0 || verdict.remembered() > 0 || verdict.fired() ||
+                    !verdict.applicable() || !verdict.skips().empty() ||
+                    !verdict.why_to_ask_again().empty();
   if (said) return;
   std::string missing;
   for (std::size_t i = 0; i < needed_.size(); ++i) {

@@ -54,8 +54,8 @@ class LuaState {
   void load(std::string_view text, const std::string& chunk);
   /// The door: calls the function below its arguments, with fresh limits, and leaves `results` of
   /// them on the stack, or none and throws ScriptError, whose chunk is `chunk` where the script
-  /// does not say. StepUnavailable, TensorUnavailable and TensorUnavailableForStep of a query that
-  /// the script let through come out as they are.
+  /// does not say. StepUnavailable, TensorUnavailable, TensorUnavailableForStep and DamagedValue of
+  /// a query that the script let through come out as they are.
   void call(int arguments, int results, const std::string& chunk);
 
   /// load() for a script that runs: returns Lua's status, and pushes the function or the error.

@@ -5,7 +5,7 @@
 
 #include "arguments.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "sandbox_functions.h"
 
 namespace cupel::lua {

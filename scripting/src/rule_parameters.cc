@@ -7,12 +7,17 @@
 #include <utility>
 
 #include "arguments.h"
+#include "cupel/core/error.h"
+#include "cupel/core/nearest_names.h"
 #include "cupel/rules/number_text.h"
+#include "sandbox_functions.h"
 
 namespace cupel::lua {
 namespace {
 
 using Kind = ParameterDefinition::Kind;
+
+constexpr std::int64_t kLookingForParameters = 500;
 
 // The least whole number that is not below the range.
 std::int64_t least_integer(const NumberRange& range) {
@@ -64,6 +69,25 @@ std::optional<ParameterValue> given_value(ParameterReader& reader,
   return std::nullopt;
 }
 
+// Of the table of parameters; its upvalue has the names that are known as keys.
+int missing_parameter(lua_State* lua) {
+  lua_pushvalue(lua, 2);
+  if (lua_rawget(lua, lua_upvalueindex(1)) == LUA_TBOOLEAN) {
+    lua_pushnil(lua);
+    return 1;
+  }
+  LuaState::of(lua).charge(lua, kLookingForParameters);
+  const std::string name = shortened(push_text(lua, 2));
+  std::vector<std::string> names;
+  lua_pushnil(lua);
+  while (lua_next(lua, lua_upvalueindex(1)) != 0) {
+    lua_pop(lua, 1);
+    names.emplace_back(lua_tostring(lua, -1));
+  }
+  std::sort(names.begin(), names.end());
+  throw UsageError("self.params has no parameter " + name + did_you_mean(name, names));
+}
+
 }  // namespace
 
 ParameterValues convert_parameters(const std::string& rule,
@@ -89,7 +113,8 @@ ParameterValues convert_parameters(const std::string& rule,
   return values;
 }
 
-void push_parameters(lua_State* lua, const ParameterValues& values) {
+void push_parameters(lua_State* lua, const std::vector<ParameterDefinition>& known,
+                     const ParameterValues& values) {
   struct Push {
     lua_State* lua;
     void operator()(double number) const { lua_pushnumber(lua, number); }
@@ -111,6 +136,18 @@ void push_parameters(lua_State* lua, const ParameterValues& values) {
     std::visit(Push{lua}, *value);
     lua_rawset(lua, -3);
   }
+  lua_createtable(lua, 0, 2);
+  lua_createtable(lua, 0, static_cast<int>(known.size()));
+  for (const ParameterDefinition& parameter : known) {
+    push_string(lua, parameter.info.name);
+    lua_pushboolean(lua, 1);
+    lua_rawset(lua, -3);
+  }
+  push_function<missing_parameter>(lua, 1);
+  lua_setfield(lua, -2, "__index");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_setmetatable(lua, -2);
 }
 
 }  // namespace cupel::lua

@@ -34,7 +34,9 @@ ParameterValues convert_parameters(const std::string& rule,
                                    const std::vector<ParameterDefinition>& known,
                                    const RuleParameters& given);
 
-/// Pushes the table self.params.
-void push_parameters(lua_State* lua, const ParameterValues& values);
+/// Pushes the table self.params. A script that reads a parameter from it that is not `known` gets
+/// an error, which names the nearest one; a known one without a value is nil.
+void push_parameters(lua_State* lua, const std::vector<ParameterDefinition>& known,
+                     const ParameterValues& values);
 
 }  // namespace cupel::lua

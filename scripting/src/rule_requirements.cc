@@ -98,12 +98,12 @@ bool Requirements::are_met(lua_State* lua, const TrialObject& base, Verdict& ver
       }
       for (const std::string& name : required.tensors) {
         state.charge(lua, kLooking);
-        if (trial.tensor(name).records(step).empty())
+        if (tensor_of(trial, name).records(step).empty())
           throw TensorUnavailableForStep(name, step, Mode::Global, false);
       }
     }
     for (const std::string& name : required.tensors)
-      if (required.steps.empty()) static_cast<void>(trial.tensor(name));
+      if (required.steps.empty()) static_cast<void>(tensor_of(trial, name));
   }
   return true;
 }

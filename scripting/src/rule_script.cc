@@ -161,7 +161,7 @@ RuleNeeds RuleScript::read_needs(lua_State* lua, std::size_t rule, const Paramet
   lua_Debug function{};
   lua_pushvalue(lua, -1);
   lua_getinfo(lua, ">S", &function);
-  push_parameters(lua, values);
+  push_parameters(lua, definitions_[rule].parameters, values);
   lua_call(lua, 1, 1);
   try {
     return lua::read_needs(lua, lua_gettop(lua), definitions_[rule].info.name);

@@ -1,5 +1,7 @@
 #include "rule_self.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -73,6 +75,13 @@ int saw_nan(lua_State* lua) {
   return 0;
 }
 
+int only_remembered(lua_State* lua) {
+  Verdict& verdict = context_of(lua).verdict();
+  verdict.remember(std::max<std::int64_t>(1, verdict.datapoints()));
+  verdict.count(-verdict.datapoints());
+  return 0;
+}
+
 int not_applicable(lua_State* lua) {
   context_of(lua).verdict().not_applicable(clipped(check_name(lua, 2, "not_applicable", "reason")));
   return 0;
@@ -114,6 +123,7 @@ void push_self_methods(lua_State* lua, RuleContext& context) {
   lua_newtable(lua);
   set_method<issue>(lua, "issue", "{...}", context);
   set_method<skip>(lua, "skip", "{...}", context);
+  set_method<only_remembered>(lua, "only_remembered", "()", context);
   set_method<not_applicable>(lua, "not_applicable", "(...)", context);
   set_method<ask_again>(lua, "ask_again", "(...)", context);
   set_method<end_rule>(lua, "end_rule", "()", context);

@@ -9,7 +9,7 @@
 
 #include "arguments.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "global_uses.h"
 #include "held.h"
 #include "sandbox.h"

@@ -252,6 +252,27 @@ int workers(lua_State* lua) {
   return 1;
 }
 
+// "tensor fc1.weight: f64[4, 4], 5 steps from 0 to 40", up to the step that is judged.
+int tensor_text(lua_State* lua) {
+  const TensorObject& self = self_of(lua);
+  const std::vector<std::int64_t> steps = self.tensor.steps();
+  std::string text = "tensor " + self.tensor.name() + ": ";
+  if (steps.empty()) {  // training was set back
+    push_string(lua, text + "not saved so far");
+    return 1;
+  }
+  const TensorRecord newest = self.tensor.record(steps.back());
+  text += to_string(newest.dtype);
+  text += newest.shape ? shape_text(*newest.shape)
+                       : ", " + std::to_string(newest.elements) + " elements";
+  text += steps.size() == 1
+              ? ", step " + std::to_string(steps.back())
+              : ", " + std::to_string(steps.size()) + " steps from " +
+                    std::to_string(steps.front()) + " to " + std::to_string(steps.back());
+  push_string(lua, text);
+  return 1;
+}
+
 }  // namespace
 
 void add_tensor_type(lua_State* lua) {
@@ -261,6 +282,9 @@ void add_tensor_type(lua_State* lua) {
        method<reduction_values>("reduction_values"), method<shape>("shape"),
        method<counts>("counts"), method<record>("record"), method<steps>("steps"),
        method<prev_steps>("prev_steps"), method<workers>("workers")});
+  lua_rawgetp(lua, LUA_REGISTRYINDEX, &type_key);
+  set_function<tensor_text>(lua, "__tostring");
+  lua_pop(lua, 1);
 }
 
 void push_tensor(lua_State* lua, TrialObject& trial) {
@@ -273,7 +297,7 @@ void push_tensor(lua_State* lua, TrialObject& trial) {
   if (lua_rawget(lua, -2) == LUA_TUSERDATA) return;
   lua_pop(lua, 1);
   LuaState::of(lua).push_object(
-      lua, std::make_shared<TensorObject>(TensorObject{trial.trial.tensor(name), trial}),
+      lua, std::make_shared<TensorObject>(TensorObject{tensor_of(trial.trial, name), trial}),
       &type_key);
   lua_pushvalue(lua, 2);
   lua_pushvalue(lua, -2);

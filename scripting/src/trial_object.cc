@@ -8,6 +8,7 @@
 
 #include "arguments.h"
 #include "cupel/core/error.h"
+#include "cupel/core/nearest_names.h"
 #include "object_type.h"
 #include "sandbox_functions.h"
 
@@ -151,6 +152,21 @@ int collections(lua_State* lua) {
 }
 
 }  // namespace
+
+UnknownTensor::UnknownTensor(const std::string& tensor, const Trial& run)
+    : TensorUnavailable(tensor), trial(&run) {}
+
+std::string UnknownTensor::question() const {
+  // A script may ask at every step, outside its limit of instructions.
+  constexpr std::size_t kMostNames = 2000;
+  const std::vector<std::string> names = trial->tensor_names();
+  return names.size() <= kMostNames ? did_you_mean(name, names) : std::string();
+}
+
+Tensor tensor_of(const Trial& trial, std::string_view name) {
+  if (std::optional<Tensor> found = trial.find_tensor(name)) return *std::move(found);
+  throw UnknownTensor(std::string(name), trial);
+}
 
 ScriptSelection::ScriptSelection(Held held, std::vector<std::string> collections,
                                  std::vector<TextPattern> patterns)

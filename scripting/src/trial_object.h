@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cupel/core/error.h"
 #include "cupel/core/text_pattern.h"
 #include "cupel/trial/trial.h"
 #include "held.h"
@@ -41,6 +42,18 @@ class ScriptSelection {
   std::vector<TextPattern> patterns_;
   std::unordered_map<const std::string*, bool> known_;
 };
+
+/// A script asked for a tensor that a run does not have, or does not have yet.
+struct UnknownTensor final : TensorUnavailable {
+  UnknownTensor(const std::string& tensor, const Trial& run);
+  /// "; did you mean fc1.weight?", of what was saved so far; nothing where no name comes near.
+  std::string question() const;
+
+  const Trial* trial;  ///< Lives as long as the rule.
+};
+
+/// The tensor of a run; throws UnknownTensor.
+Tensor tensor_of(const Trial& trial, std::string_view name);
 
 /// A run as scripts see it: owned by the rule, handed to scripts as a value that refers to it.
 struct TrialObject {

@@ -108,9 +108,9 @@ class Gatherer {
     rows_.state.release(before);
   }
 
-  void skip(const RecordView& record, std::string reason) {
-    if (!trial_.is_judged(record.step())) return;
-    Skip skip{record.tensor(), std::string(record.worker()), std::move(reason)};
+  void skip(const RecordView& record, std::string reason, bool damaged = false) {
+    if (!damaged && !trial_.is_judged(record.step())) return;
+    Skip skip{record.tensor(), std::string(record.worker()), std::move(reason), damaged};
     if (!trial_.is_other) return trial_.context.skip(lua_, std::move(skip));
     skip.reason += ", of " + trial_.trial.name();
     trial_.context.skip_beside(lua_, std::move(skip));
@@ -150,19 +150,22 @@ class Gatherer {
     const Held held(lua_,
                     static_cast<std::size_t>(record.elements()) * element_size(record.dtype()));
     TensorNumber number{0, reduction, TensorNumber::Origin::Value};
-    if (const auto computed = computed_of(record, reduction)) {
-      number.value = *computed;
-      return number;
-    }
-    try {  // says why there is none
+    try {
+      if (const auto computed = computed_of(record, reduction)) {
+        number.value = *computed;
+        return number;
+      }
+      // The exception of this query tells why there is none.
       number.value = trial_.trial.tensor(record.tensor())
                          .reduction_value(record.step(), to_string(reduction),
                                           {.worker = std::string(record.worker())});
       return number;
     } catch (const TensorUnavailableForStep& error) {
       skip(record, error.what());
-      return std::nullopt;
+    } catch (const DamagedValue& damage) {
+      skip(record, damage.what(), true);
     }
+    return std::nullopt;
   }
 
   lua_State* const lua_;

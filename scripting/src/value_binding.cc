@@ -6,7 +6,7 @@
 
 #include "array_reductions.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 
 namespace cupel::lua {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "array_text.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "value_binding.h"
 
 namespace cupel::lua {

@@ -6,7 +6,7 @@
 #include "arguments.h"
 #include "array_reductions.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 #include "value_binding.h"
 
 namespace cupel::lua {

@@ -55,11 +55,12 @@ bool means_absent(int error) noexcept {
          error == ENAMETOOLONG;
 }
 
-void fail(std::string_view key, std::string_view doing, int error) {
+void fail(const std::string& root, std::string_view key, std::string_view doing, int error) {
   const std::string what =
       "cannot " + std::string(doing) + ": " + std::system_category().message(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw StoreFull(std::string(key), what);
-  throw StoreError(std::string(key), may_pass(error), what);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    throw StoreFull(std::string(key), what, root);
+  throw StoreError(std::string(key), may_pass(error), what, root);
 }
 
 }  // namespace cupel::internal

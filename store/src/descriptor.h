@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -46,8 +47,10 @@ Descriptor open_at(const Descriptor& directory, const char* name, int flags) noe
 /// followed.
 bool means_absent(int error) noexcept;
 
-/// Throws the StoreError for a failed system call: "cannot <doing>: <what errno means>". A full
-/// disk, and a quota or limit that is reached, is StoreFull.
-[[noreturn]] void fail(std::string_view key, std::string_view doing, int error);
+/// Throws the StoreError for a failed system call on an object of the store in the directory
+/// `root`: "cannot <doing>: <what errno means>". A full disk, and a quota or limit that is reached,
+/// is StoreFull.
+[[noreturn]] void fail(const std::string& root, std::string_view key, std::string_view doing,
+                       int error);
 
 }  // namespace cupel::internal

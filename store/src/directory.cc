@@ -49,13 +49,14 @@ using Listing = std::unique_ptr<DIR, CloseListing>;
 /// Walks below one prefix, leaving out whole directories that hold nothing of interest.
 class Lister {
  public:
-  Lister(std::string_view prefix, std::string_view after) : prefix_(prefix), after_(after) {}
+  Lister(const std::string& root, std::string_view prefix, std::string_view after)
+      : root_(root), prefix_(prefix), after_(after) {}
 
   /// Lists a directory whose objects' keys begin with `above` ("" or "a/b/").
   void list(Descriptor directory, const std::string& above) {
     const int number = directory.get();
     const Listing listing(::fdopendir(number));
-    if (!listing) fail(above, "list the directory", errno);
+    if (!listing) fail(root_, above, "list the directory", errno);
     static_cast<void>(directory.release());  // the listing closes it
     const Borrowed borrowed(number);
     for (;;) {
@@ -65,7 +66,7 @@ class Lister {
       visit(borrowed.descriptor, *entry, above + entry->d_name);
     }
     // A directory that is removed while it is read may end in ENOENT.
-    if (errno != 0 && !means_absent(errno)) fail(above, "list the directory", errno);
+    if (errno != 0 && !means_absent(errno)) fail(root_, above, "list the directory", errno);
   }
 
   std::vector<ObjectInfo> sorted() && {
@@ -98,7 +99,7 @@ class Lister {
     if (info)
       found_.push_back(*std::move(info));
     else if (!means_absent(errno))
-      fail(key, "look at the file", errno);
+      fail(root_, key, "look at the file", errno);
   }
 
   void descend_into(const Descriptor& directory, const dirent& entry, const std::string& key) {
@@ -106,9 +107,10 @@ class Lister {
     if (below)
       list(std::move(below), key + "/");
     else if (!means_absent(errno))
-      fail(key, "open the directory", errno);
+      fail(root_, key, "open the directory", errno);
   }
 
+  const std::string& root_;
   std::string_view prefix_;
   std::string_view after_;
   std::vector<ObjectInfo> found_;
@@ -204,9 +206,9 @@ std::vector<ObjectInfo> list_objects(const std::string& root, std::string_view p
   Descriptor start = open_directory(root, directory);
   if (!start) {
     if (means_absent(errno)) return {};
-    fail(prefix, "open the directory", errno);
+    fail(root, prefix, "open the directory", errno);
   }
-  Lister lister(prefix, after);
+  Lister lister(root, prefix, after);
   lister.list(std::move(start), directory.empty() ? "" : std::string(directory) + "/");
   return std::move(lister).sorted();
 }

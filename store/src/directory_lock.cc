@@ -2,11 +2,19 @@
 // children of a killed process. It belongs to the process, though, and closing any descriptor of
 // the file gives it up, so the locks that this process holds are kept in a list that is asked
 // before the file is opened.
+//
+// Whether a lock is held is asked with F_GETLK, which takes nothing: a writer that begins at that
+// moment is not refused. A free lock means that its holder is dead only where the holder's lock
+// could be seen at all, so the file says which host locked it, by the host's boot: containers of
+// one kernel share it, and so do their locks.
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -31,6 +39,25 @@ Held& held() {
   return instance;
 }
 
+using HostName = std::array<char, 65>;  // as utsname has it
+
+std::string_view read_text(int file, HostName& text) noexcept {
+  const ssize_t size =
+      internal::uninterrupted([&] { return ::pread(file, text.data(), text.size(), 0); });
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// This boot of this machine, else its name.
+std::string_view this_host(HostName& name) noexcept {
+  if (const auto boot = internal::open_path("/proc/sys/kernel/random/boot_id", O_RDONLY))
+    if (const std::string_view text = read_text(boot.get(), name); !text.empty()) return text;
+  struct utsname facts = {};
+  ::uname(&facts);
+  const std::string_view text(facts.nodename);
+  std::ranges::copy(text, name.begin());
+  return {name.data(), text.size()};
+}
+
 FileNumber number_of(const struct stat& facts) { return {facts.st_dev, facts.st_ino}; }
 
 }  // namespace
@@ -41,7 +68,7 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
   if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos)
     throw UsageError("A lock must have the name of a file: '" + std::string(name) + "'");
   if (!internal::make_directories(directory, internal::Missing::Make))
-    fail(name, "make the directory", errno);
+    fail(directory, name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
   const std::lock_guard guard(held().mutex);
   for (;;) {
@@ -49,19 +76,47 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
     if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts)))
       return nullptr;
     internal::Descriptor file = internal::open_path(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (!file || ::fstat(file.get(), &facts) != 0) fail(name, "make the lock file", errno);
+    if (!file || ::fstat(file.get(), &facts) != 0)
+      fail(directory, name, "make the lock file", errno);
     struct flock whole_file = {};
     whole_file.l_type = F_WRLCK;
     whole_file.l_whence = SEEK_SET;
     if (internal::uninterrupted([&] { return ::fcntl(file.get(), F_SETLK, &whole_file); }) != 0) {
       if (errno == EACCES || errno == EAGAIN) return nullptr;
-      fail(name, "lock the file", errno);
+      fail(directory, name, "lock the file", errno);
     }
     // Whoever had the lock may have removed the file between our opening and our locking it.
     struct stat named = {};
     if (::stat(path.c_str(), &named) != 0 || number_of(named) != number_of(facts)) continue;
     held().files.insert(number_of(facts));
+    // Where this fails, a free lock tells nobody anything.
+    HostName here;
+    const std::string_view host = this_host(here);
+    if (::pwrite(file.get(), host.data(), host.size(), 0) < 0 ||
+        ::ftruncate(file.get(), static_cast<off_t>(host.size())) != 0)
+      errno = 0;
     return std::unique_ptr<DirectoryLock>(new DirectoryLock(file.release(), path));
+  }
+}
+
+LockState DirectoryLock::state(const std::string& directory, std::string_view name) noexcept {
+  try {
+    const std::string path = directory + "/" + std::string(name);
+    const std::lock_guard guard(held().mutex);
+    struct stat facts = {};
+    if (::stat(path.c_str(), &facts) != 0) return LockState::Unseen;
+    if (held().files.contains(number_of(facts))) return LockState::Held;
+    const internal::Descriptor file = internal::open_path(path.c_str(), O_RDONLY | O_NOFOLLOW);
+    if (!file) return LockState::Unseen;
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (::fcntl(file.get(), F_GETLK, &lock) != 0) return LockState::Unseen;
+    if (lock.l_type != F_UNLCK) return LockState::Held;
+    HostName said, here;
+    return read_text(file.get(), said) == this_host(here) ? LockState::Free : LockState::Unseen;
+  } catch (const std::exception&) {  // there is no memory for a path
+    return LockState::Unseen;
   }
 }
 

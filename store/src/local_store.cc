@@ -144,14 +144,14 @@ std::optional<std::uint64_t> file_size(const Descriptor& file) noexcept {
 }
 
 std::size_t read_at(const Descriptor& file, std::uint64_t offset, std::span<std::byte> out,
-                    std::string_view key) {
+                    const std::string& root, std::string_view key) {
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t got = uninterrupted([&] {
       return ::pread(file.get(), out.data() + done, std::min(out.size() - done, kMostAtOnce),
                      static_cast<off_t>(offset + done));
     });
-    if (got < 0) fail(key, "read the file", errno);
+    if (got < 0) fail(root, key, "read the file", errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
@@ -172,12 +172,12 @@ std::optional<OpenFile> open_object(const std::string& root, std::string_view ke
       if (const auto size = file_size(file)) return OpenFile{std::move(file), *size};
   }
   if (internal::means_absent(errno) || errno == EISDIR) return std::nullopt;
-  fail(key, "open the file", errno);
+  fail(root, key, "open the file", errno);
 }
 
 OpenFile require_object(const std::string& root, std::string_view key, int flags) {
   auto object = open_object(root, key, flags);
-  if (!object) throw StoreError(std::string(key), false, "there is no such object");
+  if (!object) throw StoreError(std::string(key), false, "there is no such object", root);
   return *std::move(object);
 }
 
@@ -199,17 +199,17 @@ void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
   const auto [directory, name] = internal::split_key(key);
   const Descriptor parent =
       internal::open_directory(root_, directory, durable ? Missing::MakeDurable : Missing::Make);
-  if (!parent) fail(key, "make the directory", errno);
+  if (!parent) fail(root_, key, "make the directory", errno);
   internal::await_later_birth(parent, name.c_str());
   TemporaryFile temporary(parent, temporary_name(name));
   Descriptor file = open_at(parent, temporary.name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-  if (!file) fail(key, "make a temporary file", errno);
-  if (!write_all(file, Pieces({&bytes, 1}))) fail(key, "write the file", errno);
-  if (durable && !flush(file)) fail(key, "flush the file", errno);
-  if (!file.close()) fail(key, "write the file", errno);
-  if (!temporary.rename_to(name)) fail(key, "rename the file", errno);
+  if (!file) fail(root_, key, "make a temporary file", errno);
+  if (!write_all(file, Pieces({&bytes, 1}))) fail(root_, key, "write the file", errno);
+  if (durable && !flush(file)) fail(root_, key, "flush the file", errno);
+  if (!file.close()) fail(root_, key, "write the file", errno);
+  if (!temporary.rename_to(name)) fail(root_, key, "rename the file", errno);
   if (durable && uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
-    fail(key, "flush the directory", errno);
+    fail(root_, key, "flush the directory", errno);
 }
 
 void LocalStore::append(std::string_view key, std::uint64_t expected_size,
@@ -218,27 +218,28 @@ void LocalStore::append(std::string_view key, std::uint64_t expected_size,
     check_key(key);
     const auto directory = internal::split_key(key).directory;
     if (!internal::open_directory(root_, directory, Missing::Make))
-      fail(key, "make the directory", errno);
+      fail(root_, key, "make the directory", errno);
   }
   const int create = expected_size == 0 ? O_CREAT : 0;
   const auto [file, size] = require_object(root_, key, O_WRONLY | O_APPEND | create);
   if (size != expected_size)
     throw StoreError(std::string(key), false,
                      "it is not as long as expected, nothing was appended: size " +
-                         std::to_string(size) + ", expected " + std::to_string(expected_size));
+                         std::to_string(size) + ", expected " + std::to_string(expected_size),
+                     root_);
   if (write_all(file, Pieces(pieces))) return;
   const int error = errno;
   const int cut = uninterrupted([&file = file, expected_size] {
     return ::ftruncate(file.get(), static_cast<off_t>(expected_size));
   });
-  fail(key, cut == 0 ? "append" : "append, nor cut back what was appended", error);
+  fail(root_, key, cut == 0 ? "append" : "append, nor cut back what was appended", error);
 }
 
 void LocalStore::sync(std::string_view key) {
   const auto object = require_object(root_, key, O_RDONLY);
-  if (!flush(object.file)) fail(key, "flush the file", errno);
+  if (!flush(object.file)) fail(root_, key, "flush the file", errno);
   if (!internal::sync_directories(root_, internal::split_key(key).directory))
-    fail(key, "flush the directory", errno);
+    fail(root_, key, "flush the directory", errno);
 }
 
 std::optional<std::vector<std::byte>> LocalStore::get(std::string_view key,
@@ -248,22 +249,23 @@ std::optional<std::vector<std::byte>> LocalStore::get(std::string_view key,
   if (object->size > at_most)
     throw StoreError(std::string(key), false,
                      "it is larger than may be read at once: size " + std::to_string(object->size) +
-                         ", limit " + std::to_string(at_most));
+                         ", limit " + std::to_string(at_most),
+                     root_);
   std::vector<std::byte> bytes(static_cast<std::size_t>(object->size));
-  bytes.resize(read_at(object->file, 0, bytes, key));
+  bytes.resize(read_at(object->file, 0, bytes, root_, key));
   return bytes;
 }
 
 std::size_t LocalStore::get_range(std::string_view key, std::uint64_t offset,
                                   std::span<std::byte> out) const {
   const auto [file, size] = require_object(root_, key, O_RDONLY);
-  return offset < size ? read_at(file, offset, out, key) : 0;
+  return offset < size ? read_at(file, offset, out, root_, key) : 0;
 }
 
 void LocalStore::get_ranges(std::string_view key, std::span<Range> ranges) const {
   const auto [file, size] = require_object(root_, key, O_RDONLY);
   for (Range& range : ranges)
-    range.got = range.offset < size ? read_at(file, range.offset, range.out, key) : 0;
+    range.got = range.offset < size ? read_at(file, range.offset, range.out, root_, key) : 0;
 }
 
 void LocalStore::will_read(std::string_view key, std::uint64_t offset,
@@ -292,7 +294,7 @@ std::optional<ObjectInfo> LocalStore::stat(std::string_view key) const {
   if (const Descriptor parent = internal::open_directory(root_, directory))
     if (auto info = internal::look_at(parent, name.c_str(), key)) return info;
   if (internal::means_absent(errno)) return std::nullopt;
-  fail(key, "look at the file", errno);
+  fail(root_, key, "look at the file", errno);
 }
 
 void LocalStore::remove(std::string_view key) {
@@ -300,7 +302,7 @@ void LocalStore::remove(std::string_view key) {
   const auto [directory, name] = internal::split_key(key);
   if (const Descriptor parent = internal::open_directory(root_, directory))
     if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
-  if (!internal::means_absent(errno) && errno != EISDIR) fail(key, "remove the file", errno);
+  if (!internal::means_absent(errno) && errno != EISDIR) fail(root_, key, "remove the file", errno);
 }
 
 void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
@@ -308,9 +310,10 @@ void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
   if (object.size < size)
     throw StoreError(std::string(key), false,
                      "it is shorter than it is to be: size " + std::to_string(object.size) +
-                         ", wanted " + std::to_string(size));
+                         ", wanted " + std::to_string(size),
+                     root_);
   const auto cut = [&] { return ::ftruncate(object.file.get(), static_cast<off_t>(size)); };
-  if (uninterrupted(cut) != 0) fail(key, "cut the file back", errno);
+  if (uninterrupted(cut) != 0) fail(root_, key, "cut the file back", errno);
 }
 
 std::uint64_t LocalStore::free_bytes() const {
@@ -318,10 +321,14 @@ std::uint64_t LocalStore::free_bytes() const {
   std::filesystem::path place = root_;
   while (::statvfs(place.c_str(), &facts) != 0) {
     if (!internal::means_absent(errno) || !place.has_relative_path())
-      fail(root_, "look at the file system", errno);
+      fail(root_, "", "look at the file system", errno);
     place = place.parent_path();
   }
   return static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
+}
+
+LockState LocalStore::lock_state(std::string_view name) const noexcept {
+  return DirectoryLock::state(root_, name);
 }
 
 std::unique_ptr<Watch> LocalStore::watch(std::string_view prefix) const {

@@ -67,7 +67,7 @@ class LocalWatch final : public Watch {
  public:
   LocalWatch(std::string root, std::string_view prefix, WatchMethod method)
       : root_(std::move(root)), prefix_(prefix), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!wake_) fail(prefix_, "watch the directory", errno);
+    if (!wake_) fail(root_, prefix_, "watch the directory", errno);
     if (method == WatchMethod::Notify) notifier_ = Notifier::create(root_, prefix_);
     if (!notifier_) comparer_.emplace(root_, prefix_);
   }

@@ -21,8 +21,10 @@ struct Object {
   }
 };
 
+constexpr const char* kLocation = "memory:";
+
 StoreError no_such_object(std::string_view key) {
-  return {std::string(key), false, "there is no such object"};
+  return {std::string(key), false, "there is no such object", kLocation};
 }
 
 }  // namespace
@@ -110,7 +112,8 @@ void MemoryStore::append(std::string_view key, std::uint64_t expected_size,
     throw StoreError(std::string(key), false,
                      "it is not as long as expected, nothing was appended: size " +
                          std::to_string(object.bytes.size()) + ", expected " +
-                         std::to_string(expected_size));
+                         std::to_string(expected_size),
+                     kLocation);
   std::size_t size = object.bytes.size();
   for (const auto& piece : pieces) size += piece.size();
   if (size > object.bytes.capacity()) object.bytes.reserve(std::max(size, 2 * object.bytes.size()));
@@ -135,7 +138,8 @@ std::optional<std::vector<std::byte>> MemoryStore::get(std::string_view key,
     throw StoreError(std::string(key), false,
                      "it is larger than may be read at once: size " +
                          std::to_string(found->second.bytes.size()) + ", limit " +
-                         std::to_string(at_most));
+                         std::to_string(at_most),
+                     kLocation);
   return found->second.bytes;
 }
 

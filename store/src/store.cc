@@ -49,6 +49,8 @@ void Store::get_ranges(std::string_view key, std::span<Range> ranges) const {
   for (Range& range : ranges) range.got = get_range(key, range.offset, range.out);
 }
 
+LockState Store::lock_state(std::string_view) const noexcept { return LockState::Unseen; }
+
 void Store::will_read(std::string_view, std::uint64_t, std::uint64_t) const noexcept {}
 
 }  // namespace cupel

@@ -89,6 +89,56 @@ TEST_F(CheckCommand, of_nothing_missing_is_an_empty_array_in_json) {
   EXPECT_EQ(ran.out, "[]\n");
 }
 
+TEST_F(CheckCommand, is_1_for_a_misspelt_collection_where_all_rules_are_fed) {
+  const std::string path =
+      hook(R"({"CollectionName": "gradients"}, {"CollectionName": "wieghts"})");
+  const Ran ran = run({"check", path, "--rule", "VanishingGradient"});
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_EQ(ran.out,
+            "VanishingGradient: what it needs is saved\n"
+            "collection wieghts: it has neither patterns nor names; did you mean weights?\n");
+  const Ran json = run({"check", path, "--rule", "VanishingGradient", "--json"});
+  EXPECT_EQ(json.code, kExitFound);
+  ASSERT_THAT(json.json(), SizeIs(1));
+  EXPECT_EQ(json.json()[0]["rule"], nullptr);
+  EXPECT_EQ(json.json()[0]["gap"], "collection");
+  EXPECT_THAT(json.json()[0]["found"].get<std::string>(), EndsWith("; did you mean weights?"));
+}
+
+TEST_F(CheckCommand, goes_on_where_a_collection_is_filled_by_calls_only) {
+  const std::string path = hook(R"({"CollectionName": "gradients"}, {"CollectionName": "mine"})");
+  const Ran ran = run({"check", path, "--rule", "VanishingGradient"});
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_EQ(ran.out,
+            "VanishingGradient: what it needs is saved\n"
+            "collection mine: filled by calls only\n");
+  EXPECT_EQ(run({"check", path, "--rule", "VanishingGradient", "--json"}).out, "[]\n");
+}
+
+TEST_F(CheckCommand, tells_of_a_misspelt_collection_in_the_configuration_that_it_completes) {
+  const Ran ran =
+      run({"check", hook(R"({"CollectionName": "wieghts"}, {"CollectionName": "mine"})"), "--rule",
+           "VanishingGradient", "--emit-hook-config"});
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.err, EndsWith("collection wieghts: it has neither patterns nor names; did you "
+                                "mean weights?\n"));
+  EXPECT_EQ(Json::parse(ran.out)["CollectionConfigurations"].size(), 3);
+}
+
+TEST_F(CheckCommand, tells_of_a_misspelt_collection_that_a_run_has_not_filled) {
+  WorkerWriter(store_)
+      .collection("losses", {"loss"})
+      .collection("wieghts", {})
+      .collection("mine", {})
+      .save_steps({0, 1})
+      .finish();
+  const Ran ran = run({"check", path(), "--rule", "Overtraining,patience_train=1"});
+  EXPECT_EQ(ran.code, kExitFound);
+  EXPECT_THAT(ran.out, EndsWith("collection wieghts: it has neither patterns nor names; did you "
+                                "mean weights?\n"));
+  EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("mine")));
+}
+
 TEST_F(CheckCommand, looks_into_a_run) {
   WorkerWriter(store_)
       .collection("gradients", {"^gradient"})
@@ -149,7 +199,9 @@ TEST_F(CheckCommand, mistakes_are_2) {
   EXPECT_THAT(run({"check", write("empty.json", ""), "--rule", "DeadRelu"}).err,
               HasSubstr("this is no JSON"));
   EXPECT_THAT(run({"check", file("absent"), "--rule", "DeadRelu"}).err,
-              HasSubstr("Collections files are missing"));
+              HasSubstr("There is no directory " + file("absent")));
+  EXPECT_THAT(run({"check", file("absent.json"), "--rule", "DeadRelu"}).err,
+              HasSubstr("There is no file " + file("absent.json")));
   EXPECT_THAT(
       run({"check", good, "--config", write("r.json", R"([{"RuleConfigurationName": "R"}])")}).err,
       HasSubstr("unknown rule \"R\""));

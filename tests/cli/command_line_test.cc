@@ -5,6 +5,7 @@
 
 #include "chosen_rules.h"
 #include "cli/cli_fixture.h"
+#include "command_log.h"
 #include "cupel/rules/builtin_rules.h"
 
 namespace cupel::testing {
@@ -99,18 +100,98 @@ TEST(CommandLine, output_that_cannot_be_written_is_an_error) {
   EXPECT_THAT(err.str(), HasSubstr("the results could not be written"));
 }
 
-TEST_F(CliTest, a_missing_run_is_an_error_that_says_what_was_looked_for) {
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"info", path()},
-        {"steps", path()},
-        {"tensors", path()},
-        {"show", path(), "loss"},
-        {"watch", path(), "--rule", "ExplodingTensor", "--no-wait"}}) {
-    const Ran ran = run(arguments);
-    EXPECT_EQ(ran.code, kExitError) << arguments[0];
-    EXPECT_THAT(ran.err, HasSubstr(path()));
-    EXPECT_THAT(ran.err, HasSubstr("looked for collections/000000000/")) << arguments[0];
+TEST(CommandLine, help_has_the_table_of_exit_codes) {
+  const Ran ran = run({"--help"});
+  EXPECT_THAT(ran.out, HasSubstr("2 an error, or something asked for by name is not there"));
+  EXPECT_THAT(ran.out, HasSubstr("130 interrupted by a signal"));
+}
+
+/// Every command that takes a run, over a path.
+std::vector<std::vector<std::string>> commands_over(const std::string& path) {
+  return {{"info", path},
+          {"steps", path},
+          {"tensors", path},
+          {"show", path, "loss"},
+          {"diff", path, path},
+          {"watch", path, "--rule", "ExplodingTensor", "--no-wait"},
+          {"check", path, "--rule", "ExplodingTensor"},
+          {"verify", path},
+          {"copy", path, path + "-copy"}};
+}
+
+TEST_F(CliTest, a_path_without_anything_is_told_with_the_nearest) {
+  WorkerWriter(store_).save_steps({0});
+  for (const auto& arguments : commands_over(file("rum")))
+    expect_error(arguments, "cupel " + arguments[0] + ": There is no directory " + file("rum") +
+                                "; did you mean " + path() + "?\n");
+}
+
+TEST_F(CliTest, a_directory_that_is_no_run_is_told_with_the_runs_below_it) {
+  WorkerWriter(store_).save_steps({0});
+  LocalStore other(file("deeper/other"));
+  WorkerWriter(other).save_steps({0});
+  for (const auto& arguments : commands_over(scratch_.path())) {
+    if (arguments[0] == "copy") continue;
+    expect_error(arguments, scratch_.path() + " is not a run; below it are: " +
+                                file("deeper/other") + ", " + path() + "\n");
   }
+}
+
+TEST_F(CliTest, a_path_that_is_no_run_is_told_for_what_it_is) {
+  WorkerWriter(store_).save_steps({0});
+  scratch_.add_to_file("a_file", "text");
+  std::filesystem::create_directory(file("empty"));
+  for (const auto& [place, what] : std::vector<std::pair<std::string, std::string>>{
+           {file("a_file"), " is a file; a run is a directory"},
+           {path() + "/index", " is not a run; it is a part of the run "},
+           {file("empty"), " is not a run: there is no collections/000000000/"}})
+    expect_error({"info", place}, place + what);
+}
+
+TEST_F(CliTest, a_path_to_write_to_is_told_for_what_it_is) {
+  WorkerWriter(store_).save_steps({0}).finish();
+  scratch_.add_to_file("a_file", "text");
+  expect_error({"copy", path(), file("a_file")}, "DST is a file, not a directory: ");
+  expect_error({"watch", path(), "--rule", "ExplodingTensor", "--out", file("no/lines")},
+               "There is no directory " + file("no") + ", to write ");
+}
+
+TEST_F(CliTest, what_is_asked_for_by_name_and_not_there_is_an_error_in_every_command) {
+  WorkerWriter(store_).save_steps({0, 10}).finish();
+  const std::string place = path();
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"steps", place, "--tensor", "lsos"},
+                                             {"steps", place, "--mode", "TRIAN"},
+                                             {"tensors", place, "--collection", "gradient"},
+                                             {"tensors", place, "--step", "5"},
+                                             {"tensors", place, "--step", "0", "--mode", "EVAL"},
+                                             {"show", place, "lsos"},
+                                             {"show", place, "loss", "--step", "5"},
+                                             {"show", place, "loss", "--worker", "worker_1"},
+                                             {"diff", place, place, "--collection", "gradient"},
+                                             {"diff", place, place, "--mode", "TRIAN"},
+                                             {"watch", place, "--rule", "Exploding"},
+                                             {"rules", "Exploding"}})
+    expect_error(arguments, "cupel " + arguments[0] + ": ");
+}
+
+TEST_F(CliTest, a_known_collection_without_tensors_is_no_error) {
+  WorkerWriter(store_).collection("mine", {"nothing"}).save_steps({0}).finish();
+  for (const char* name : {"mine", "gradients"}) {  // listed by the run; built in
+    const Ran ran = run({"tensors", path(), "--collection", name, "--json"});
+    EXPECT_EQ(ran.code, kExitFine) << name;
+    EXPECT_EQ(ran.out, "[]\n") << name;
+  }
+}
+
+TEST(CommandLog, has_the_form_of_what_commands_say) {
+  std::ostringstream err;
+  const LogSink sink = command_log_sink("watch", err);
+  sink(LogLevel::Info, "not asked for");
+  sink(LogLevel::Warning, "slow\x1b[2J");
+  sink(LogLevel::Error, "lost");
+  command_log_sink("", err)(LogLevel::Error, "lost");
+  EXPECT_EQ(err.str(), "cupel watch: warning: slow\\x1b[2J\ncupel watch: lost\ncupel: lost\n");
 }
 
 TEST(RulesCommand, lists_the_rules) {

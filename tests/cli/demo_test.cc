@@ -144,6 +144,15 @@ TEST_F(Demo, tells_accuracy_verdicts_and_commands_in_at_most_forty_lines) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
 }
 
+TEST_F(Demo, ends_with_a_drawing_of_the_loss_that_exploded) {
+  ASSERT_EQ(run("demo", 1), 0) << out() << err();
+  const std::string command = "/exploding loss --plot --log\n";
+  ASSERT_THAT(out(), HasSubstr(command));
+  const std::string drawing = out().substr(out().find(command) + command.size());
+  EXPECT_THAT(drawing, HasSubstr(" ┤"));
+  EXPECT_THAT(drawing, HasSubstr("└┬"));
+}
+
 TEST_F(Demo, runs_in_a_directory_that_looks_like_a_parameter) {
   EXPECT_EQ(run("a,b=c", 7), 0) << out() << err();
 }

@@ -49,7 +49,7 @@ TEST_F(DiffCommand, runs_that_agree_are_fine) {
   const Ran ran = diff();
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
-            "the runs agree: 2 steps, 3 tensors (2 by their values, 1 by checksum and "
+            "the runs agree: 2 steps, 3 rows (2 by their values, 1 by checksum and "
             "statistics)\n");
   EXPECT_THAT(ran.err, IsEmpty());
 }
@@ -66,7 +66,7 @@ TEST_F(DiffCommand, the_first_difference_is_told) {
             "runs part at step 7 (TRAIN 7): w, worker_0\n"
             "  element [0, 1] of (2, 2): 0.1 in A, 0.2 in B (differs by 0.1; 2 of 4 elements "
             "differ, the greatest by 2)\n"
-            "before it 1 step and 1 tensor agree\n");
+            "before it 1 step and 1 row agree\n");
 }
 
 TEST_F(DiffCommand, as_many_as_asked_for_are_told) {
@@ -96,7 +96,7 @@ TEST_F(DiffCommand, what_is_in_one_run_only_is_told) {
             "  the tensor is only in B: f32 (2, 3)\n"
             "runs part at step 1 (TRAIN 1)\n"
             "  the step is only in A\n"
-            "before the first 0 steps and 1 tensor agree\n");
+            "before the first 0 steps and 1 row agree\n");
 }
 
 TEST_F(DiffCommand, types_shapes_and_modes_are_told) {
@@ -148,7 +148,7 @@ TEST_F(DiffCommand, json_has_every_key_when_runs_differ) {
       ran.out,
       R"({"a":")" + path() + R"(","b":")" + file("other") +
           R"(","result":"different","complete":false,"steps":2,"tensors":2,"steps_before":1,)"
-          R"("tensors_before":1,"agreements":{"values":1,"checksums":0,"statistics":0,"shapes":0,)"
+          R"("tensors_before":1,"rows":2,"rows_before":1,"agreements":{"values":1,"checksums":0,"statistics":0,"shapes":0,)"
           R"("nothing":0},"values_read":0,"bytes_read":0,"values_only_in_a":0,)"
           R"("values_only_in_b":0,"reductions_only_in_a":0,"reductions_only_in_b":0,)"
           R"("steps_ahead_in_a":0,"steps_ahead_in_b":0,"differences":[{"kind":"element","step":3,)"
@@ -192,7 +192,7 @@ TEST_F(DiffCommand, integers_are_exact_in_json) {
 TEST_F(DiffCommand, a_tolerance_makes_near_runs_agree) {
   const Ran ran = diff_of(scalar("x", 1), scalar("x", 1.0625), {"--rtol", "0.0625"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, StartsWith("the runs agree within the tolerance: 1 step, 1 tensor"));
+  EXPECT_THAT(ran.out, StartsWith("the runs agree within the tolerance: 1 step, 1 row"));
   EXPECT_EQ(diff_as_they_are({"--atol", "0.0625"}).code, 0);
   EXPECT_EQ(diff_as_they_are({"--atol", "0.06"}).code, 1);
 }
@@ -218,9 +218,9 @@ TEST_F(DiffCommand, what_is_in_one_run_only_and_no_difference_is_remarked) {
   const Ran ran = diff_as_they_are();
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
-            "the runs agree: 1 step, 2 tensors (1 by their values, 1 by reductions and counts)\n"
-            "only in A: raw values of 1 tensor\n"
-            "only in B: reductions of 1 tensor\n"
+            "the runs agree: 1 step, 2 rows (1 by their values, 1 by reductions and counts)\n"
+            "only in A: raw values of 1 row\n"
+            "only in B: reductions of 1 row\n"
             "not compared: 2 steps of A; B has not come so far and goes on\n");
 }
 

@@ -34,7 +34,13 @@ Bins bins_of(const TensorValue& value, std::size_t most, bool whole = false) {
 }
 
 HistogramRow row_of(std::int64_t step, const TensorValue& value, const Bins& bins) {
-  return {step, summary_of(value), bin_counts(value, bins)};
+  HistogramRow row{step, summary_of(value)};
+  row.count(value, bins);
+  return row;
+}
+
+std::vector<std::uint64_t> bin_counts(const TensorValue& value, const Bins& bins) {
+  return row_of(0, value, bins).counts;
 }
 
 TEST(Histogram, tells_finite_elements_from_the_others) {
@@ -101,6 +107,77 @@ TEST(Histogram, of_nothing_finite_has_no_bins) {
   }
 }
 
+// 100 numbers from 1 to 2, and others.
+TensorValue spread_with(const std::vector<double>& others) {
+  std::vector<double> elements = others;
+  for (int i = 0; i < 100; ++i) elements.push_back(1 + i / 99.);
+  return doubles(elements);
+}
+
+TEST(ElementSpread, finds_the_range_without_outliers) {
+  ElementSpread spread;
+  spread.add(spread_with({1e6, kNaN, kInf, -1e5, -1e6}));
+  const auto range = spread.range_without_outliers();
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(*range, std::pair(1., 2.));
+}
+
+TEST(ElementSpread, keeps_what_is_near_the_others) {
+  ElementSpread spread;
+  spread.add(spread_with({1e6, 2.75, 0.25}));
+  EXPECT_EQ(spread.range_without_outliers(), std::pair(0.25, 2.75));
+}
+
+TEST(ElementSpread, has_no_outliers_where_the_others_have_room_or_are_one_number) {
+  for (const auto& elements : {spread_with({3, -1}), doubles({}), doubles({1, 2, 1e9}),
+                               doubles({0, -0., 0, 0, 0, 0, 0, 0, 0, 1e9})}) {
+    ElementSpread spread;
+    spread.add(elements);
+    EXPECT_FALSE(spread.range_without_outliers().has_value());
+  }
+}
+
+TEST(ElementSpread, takes_the_whole_range_of_numbers) {
+  ElementSpread spread;
+  spread.add(spread_with({kMax, -kMax, 5e-324}));
+  EXPECT_EQ(spread.range_without_outliers(), std::pair(1., 2.));
+}
+
+TEST(Densities, count_elements_outside_the_bins) {
+  const TensorValue value = doubles({-9, 0, 1, 2, 3, 70, 80});
+  const Bins bins({.low = 0, .high = 3}, false, 3);
+  std::ostringstream out;
+  print_densities(out, {row_of(0, value, bins)}, bins, 38);
+  EXPECT_EQ(out.str(),
+            "STEP  MIN  MAX  BELOW  ABOVE\n"
+            "   0   -9   80      1      2  ▄▄▄▄██\n"
+            "                              └────┘\n"
+            "                              0    3\n");
+}
+
+TEST(Bars, have_a_line_for_elements_outside_the_bins) {
+  const TensorValue value = doubles({-9, 0, 0, 2, 80});
+  const Bins bins({.low = 0, .high = 2}, false, 2);
+  std::ostringstream out;
+  print_bars(out, row_of(0, value, bins), bins, 28);
+  EXPECT_EQ(out.str(),
+            "FROM  TO  ELEMENTS\n"
+            "  -9   0         1  ████\n"
+            "   0   1         2  ████████\n"
+            "   1   2         1  ████\n"
+            "   2  80         1  ████\n");
+  const TensorValue whole = value_of<std::int32_t>({-9, 0, 1, 80});
+  const Bins bins_of_whole({.low = 0, .high = 1}, true, 9);
+  std::ostringstream of_whole;
+  print_bars(of_whole, row_of(0, whole, bins_of_whole), bins_of_whole, 20);
+  EXPECT_EQ(of_whole.str(),
+            "VALUE  ELEMENTS\n"
+            "  < 0         1  ████████\n"
+            "    0         1  ████████\n"
+            "    1         1  ████████\n"
+            "  > 1         1  ████████\n");
+}
+
 TEST(Densities, are_blocks_by_the_fullest_bin_of_a_line) {
   const TensorValue first = doubles({0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 2});
   const TensorValue second = doubles({1, kNaN});
@@ -120,10 +197,10 @@ TEST(Densities, are_blocks_by_the_fullest_bin_of_a_line) {
 TEST(Densities, take_no_more_than_the_width) {
   const TensorValue value = doubles({-1.23456e-200, 7.654321e300, kNaN, kInf, -kInf});
   for (const std::size_t width : {60U, 80U, 133U}) {
-    std::vector<HistogramRow> rows = {{123456, summary_of(value), {}}};
+    std::vector<HistogramRow> rows = {{123456, summary_of(value)}};
     const Bins bins(summary_of(value), false,
                     std::min<std::size_t>(60, density_columns(rows, width)));
-    rows[0].counts = bin_counts(value, bins);
+    rows[0].count(value, bins);
     std::ostringstream out;
     print_densities(out, rows, bins, width);
     std::istringstream lines(out.str());

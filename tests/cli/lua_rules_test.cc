@@ -71,7 +71,8 @@ TEST_F(LuaRulesCommand, a_new_rule_runs_and_is_fed_as_it_is) {
   EXPECT_EQ(run({"check", path(), "--rule", rule}).out, "LossPlateau: what it needs is saved\n");
   const Ran ran = watch({"--rule", rule});
   EXPECT_EQ(ran.code, kExitFound);
-  EXPECT_THAT(ran.out, StartsWith("step 1 TRAIN  LossPlateau  g  abs_mean 20 > 10\n"));
+  EXPECT_THAT(ran.out,
+              StartsWith("step 1 TRAIN  LossPlateau  begins in 1 tensor, g  abs_mean 20 > 10\n"));
 }
 
 TEST_F(LuaRulesCommand, a_new_rule_overwrites_nothing_and_has_a_name) {

@@ -20,11 +20,10 @@ TEST_F(LuaWatchCommand, watch_runs_the_rule_of_a_file) {
   const Ran ran = watch({"--rule", too_large()});
   EXPECT_EQ(ran.code, kExitFound);
   EXPECT_EQ(ran.out,
-            "step 1 TRAIN  LossTooLarge  loss  12 > 10\n"
+            "step 1 TRAIN  LossTooLarge  begins in 1 tensor, loss  12 > 10\n"
             "\n"
             "RULE          STATUS       FIRST STEP  STEPS FIRED  EVALUATED  SKIPPED\n"
             "LossTooLarge  IssuesFound           1            1          2        0\n");
-  EXPECT_EQ(ran.err, "");
 }
 
 TEST_F(LuaWatchCommand, watch_ends_with_0_where_nothing_is_found) {
@@ -58,7 +57,7 @@ TEST_F(LuaWatchCommand, watch_prints_the_lines_of_any_rule) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : lines[0].items()) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("time", "trial", "rule", "name", "step", "mode", "mode_step",
-                                "status", "tensors", "message"));
+                                "status", "tensors", "message", "incident"));
   EXPECT_EQ(lines[0]["tensors"].dump(),
             R"([{"name":"loss","worker":"worker_0","value":12.0,"threshold":10.0}])");
   EXPECT_EQ(lines[0]["message"], "loss: 12 > 10");
@@ -223,6 +222,15 @@ TEST_F(LuaWatchCommand, a_file_that_was_changed_is_refused_where_lines_are_kept)
   EXPECT_EQ(ran.code, kExitError);
   EXPECT_THAT(ran.err, HasSubstr("kept for other rules"));
   EXPECT_THAT(ran.err, HasSubstr("remove "));
+}
+
+TEST_F(LuaWatchCommand, watch_tells_of_a_misspelt_tensor_what_may_be_meant) {
+  save({1, 2});
+  writer_.finish();
+  const std::string rule = write("misspelt.lua",
+                                 "return cupel.rule { name = 'Misspelt', invoke_at_step = "
+                                 "function(self, trial, step) trial:tensor('lsos') end }");
+  EXPECT_THAT(watch({"--rule", rule}).out, HasSubstr("tensor lsos; did you mean loss?"));
 }
 
 }  // namespace

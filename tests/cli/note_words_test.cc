@@ -39,6 +39,13 @@ TEST(NoteWords, tell_which_steps_were_left_out) {
             "step 7 left out: x");
 }
 
+TEST(NoteWords, tell_which_steps_an_attempt_hides) {
+  EXPECT_EQ(note_in_words(R"({"kind":"hidden_steps","first":0,"last":99,"attempt":1})"),
+            "steps 0 to 99 of an earlier attempt are hidden by attempt 1");
+  EXPECT_EQ(note_in_words(R"({"kind":"hidden_steps","first":9,"last":9,"attempt":2})"),
+            "step 9 of an earlier attempt is hidden by attempt 2");
+}
+
 TEST(NoteWords, tell_of_late_commits_and_of_the_end_of_saving) {
   EXPECT_EQ(note_in_words(R"({"kind":"commit_timeout","step":9,"waited_ms":5000})"),
             "step 9 was not committed within 5000 ms");

@@ -9,7 +9,9 @@
 
 #include "cli/cli_fixture.h"
 #include "cupel/core/error.h"
+#include "cupel/writer/hook.h"
 #include "npy_file.h"
+#include "terminal.h"
 #include "value_text.h"
 
 namespace cupel::testing {
@@ -180,14 +182,14 @@ class ReadingCommands : public CliTest {
 };
 
 TEST_F(ReadingCommands, steps_lists_the_steps) {
-  EXPECT_EQ(run({"steps", path()}).out, "0\n10\n20\n");
+  EXPECT_EQ(run({"steps", path()}).out, "0 to 20 by 10\n");
   EXPECT_EQ(run({"steps", path(), "--json"}).out, "[0,10,20]\n");
   EXPECT_EQ(run({"steps", path(), "--mode", "eval", "--json"}).out, "[0]\n");
   EXPECT_EQ(run({"steps", path(), "--mode", "PREDICT", "--json"}).out, "[]\n");
 }
 
 TEST_F(ReadingCommands, steps_of_a_tensor_are_those_at_which_it_was_saved) {
-  EXPECT_EQ(run({"steps", path(), "--tensor", "g"}).out, "0\n10\n");
+  EXPECT_EQ(run({"steps", path(), "--tensor", "g"}).out, "0, 10\n");
   EXPECT_EQ(run({"steps", path(), "--tensor", "loss", "--mode", "EVAL", "--json"}).out, "[0]\n");
   const Ran ran = run({"steps", path(), "--tensor", "lsos"});
   EXPECT_EQ(ran.code, kExitError);
@@ -209,6 +211,29 @@ TEST_F(ReadingCommands, tensors_lists_the_names) {
   EXPECT_EQ(run({"tensors", path(), "--regex", "^(s|w)$"}).out, "s\nw\n");
 }
 
+TEST_F(ReadingCommands, steps_are_broken_between_ranges) {
+  WorkerWriter writer(store_, {.attempt = 1});
+  for (const std::int64_t step : {30, 40, 50, 61, 73, 80, 84, 88, 93, 99})
+    writer.save_steps({step});
+  writer.finish();
+  std::ostringstream out, err;
+  set_terminal(out, {.columns = 22});
+  EXPECT_EQ(run_cli({"steps", path()}, out, err), kExitFine);
+  EXPECT_EQ(out.str(), "0 to 50 by 10, 61, 73,\n80 to 88 by 4, 93, 99\n");
+}
+
+TEST_F(ReadingCommands, tensors_in_full_is_an_array_of_objects_as_json) {
+  EXPECT_EQ(run({"tensors", path(), "--long", "--json", "--regex", "^[gst]"}).out,
+            R"([{"tensor":"g","dtype":"f32","shape":null,"elements":4,"steps":2,"raw":true,)"
+            R"("reductions":["max","mean"],"value_bytes":8},)"
+            R"({"tensor":"s","dtype":"f32","shape":[2,3],"elements":6,"steps":1,"raw":false,)"
+            R"("reductions":[],"value_bytes":0},)"
+            R"({"tensor":"t","dtype":"utf8","shape":[2],"elements":2,"steps":1,"raw":true,)"
+            R"("reductions":[],"value_bytes":null}])"
+            "\n");
+  EXPECT_EQ(run({"tensors", path(), "-l", "--json", "--regex", "^nothing"}).out, "[]\n");
+}
+
 TEST_F(ReadingCommands, tensors_in_full_tells_what_was_saved_of_each) {
   EXPECT_EQ(run({"tensors", path(), "--long"}).out,
             "TENSOR  DTYPE  SHAPE       STEPS  SAVED             VALUES\n"
@@ -226,16 +251,17 @@ TEST_F(ReadingCommands, tensors_in_full_tells_what_was_saved_of_each) {
   EXPECT_THAT(run({"tensors", path(), "-l", "--collection", "gradients"}).out, HasSubstr("\ng "));
   EXPECT_THAT(run({"tensors", path(), "-l", "--collection", "gradients"}).out,
               Not(HasSubstr("loss")));
-  EXPECT_EQ(run({"tensors", path(), "-l", "--json"}).code, kExitError);
 }
 
-TEST_F(ReadingCommands, tensors_says_why_a_list_is_empty) {
+TEST_F(ReadingCommands, tensors_answers_unknown_names_and_steps_with_the_nearest) {
   Ran ran = run({"tensors", path(), "--collection", "gradient", "--json"});
-  EXPECT_EQ(ran.out, "[]\n");
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("no collection \"gradient\"; did you mean gradients?"));
   ran = run({"tensors", path(), "--step", "5"});
-  EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("nothing was saved at step 5"));
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.err, HasSubstr("nothing was saved at step 5 of mode GLOBAL; saved steps near it: "
+                                 "0, 10, 20"));
 }
 
 TEST_F(ReadingCommands, tensors_takes_a_collection_or_a_pattern_not_both) {
@@ -282,6 +308,31 @@ TEST_F(CliTest, info_says_that_an_old_run_without_an_end_is_silent) {
   EXPECT_GT(info["silent_seconds"], 60);
 }
 
+TEST_F(CliTest, info_says_that_a_run_whose_process_is_gone_is_interrupted) {
+  auto lock = DirectoryLock::try_acquire(path(), ".lock-worker_0");
+  WorkerWriter(store_).save_steps({0});  // in 2023
+  EXPECT_EQ(run({"info", path(), "--json"}).json()["status"], "running");
+  lock.reset();
+  EXPECT_THAT(run({"info", path()}).out,
+              HasSubstr("status    interrupted: no process writes it; the newest step is "));
+  const Json info = run({"info", path(), "--json"}).json();
+  EXPECT_EQ(info["status"], "interrupted");
+  EXPECT_GT(info["silent_seconds"], 60);
+}
+
+TEST_F(CliTest, info_and_verify_and_diff_count_the_same_things_by_the_same_words) {
+  WorkerWriter writer(store_);
+  writer.save(0, {scalar("loss", 1), scalar("cupel/overhead", 0.5)}).save_steps({1}).finish();
+  EXPECT_THAT(run({"info", path()}).out, HasSubstr("\nrows      2\n"));
+  EXPECT_THAT(run({"info", path()}).out, HasSubstr("\nvalues    16 bytes\n"));
+  EXPECT_THAT(run({"verify", path()}).out, HasSubstr("2 steps, 2 rows, 16 bytes of values: "));
+  EXPECT_THAT(run({"diff", path(), path()}).out, HasSubstr("2 steps, 2 rows ("));
+  const Json info = run({"info", path(), "--json"}).json();
+  const Json verified = run({"verify", path(), "--json"}).json();
+  for (const char* key : {"rows", "value_bytes"}) EXPECT_EQ(info[key], verified[key]) << key;
+  EXPECT_EQ(run({"diff", path(), path(), "--json"}).json()["rows"], info["rows"]);
+}
+
 TEST_F(CliTest, info_of_a_run_that_has_just_begun) {
   WorkerWriter writer(store_);
   EXPECT_THAT(run({"info", path()}).out, HasSubstr("status    running\n"));
@@ -310,6 +361,23 @@ TEST_F(CliTest, info_shows_notes_and_overhead_of_the_hook) {
   const Json info = run({"info", path(), "--json"}).json();
   EXPECT_EQ(info["overhead"], 0.015);
   EXPECT_EQ(info["notes"][0]["note"]["dropped"][0], 3);
+}
+
+TEST_F(CliTest, info_names_the_steps_that_a_training_begun_anew_hides) {
+  for (const int steps : {6, 2}) {
+    store_.remove("training_job_end.ts");  // as if the first had been killed
+    Hook hook({.out_dir = path(), .save_config = {.save_interval = 1}});
+    for (int i = 0; i < steps; ++i) {
+      hook.next_step();
+      hook.save_scalar("loss", 1);
+    }
+  }
+  const Ran ran = run({"info", path()});
+  EXPECT_THAT(ran.out, HasSubstr("steps     2, from 0 to 1\n"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("\nstep 0  worker_0  steps 0 to 5 of an earlier attempt are hidden "
+                        "by attempt 1\n"));
+  EXPECT_EQ(run({"info", path(), "--json"}).json()["notes"][0]["note"]["last"], 5);
 }
 
 TEST_F(CliTest, info_tells_what_it_can_before_a_damaged_note) {

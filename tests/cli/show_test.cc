@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "cli/cli_fixture.h"
+#include "terminal.h"
 #include "text_width.h"
 
 namespace cupel::testing {
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -176,16 +178,16 @@ TEST_F(ShowCommand, plots_a_scalar_over_its_steps) {
   const Ran ran = show({"loss", "--plot", "--mode", "train"});
   EXPECT_EQ(ran.code, kExitFine);
   EXPECT_EQ(ran.err, "");
-  EXPECT_THAT(ran.out, StartsWith("loss  value  TRAIN\n      1 ┤⠑"));
-  EXPECT_THAT(ran.out, HasSubstr("\n0.02439 ┤"));
+  EXPECT_THAT(ran.out, StartsWith("loss  value  TRAIN\n  1 ┤⠑"));
   EXPECT_THAT(ran.out, HasSubstr(" 20\n"));  // the last step of the mode
+  EXPECT_THAT(ran.out, EndsWith("\nleast 0.0243902 at step 20, greatest 1 at step 0\n"));
 }
 
 TEST_F(ShowCommand, plots_one_reduction_under_the_other) {
   save_run();
   const Ran ran = show({"w", "--plot", "--reduction", "max", "--reduction", "mean"});
-  EXPECT_THAT(ran.out, StartsWith("w  max\n   42 ┤"));
-  EXPECT_THAT(ran.out, HasSubstr("\n\nw  mean\n   41 ┤"));
+  EXPECT_THAT(ran.out, StartsWith("w  max\n40 ┤"));
+  EXPECT_THAT(ran.out, HasSubstr("\n\nw  mean\n40 ┤"));
 }
 
 TEST_F(ShowCommand, plots_what_was_saved_or_the_magnitude_of_values) {
@@ -208,10 +210,46 @@ TEST_F(ShowCommand, a_plot_says_how_many_steps_lack_the_reduction) {
   EXPECT_THAT(ran.err, HasSubstr("there is no std to plot"));
 }
 
-TEST_F(ShowCommand, a_logarithmic_plot_takes_numbers_above_0) {
+TEST_F(ShowCommand, a_logarithmic_plot_marks_what_is_not_above_0) {
   save_run();
   EXPECT_THAT(show({"loss", "--plot", "--log"}).out, StartsWith("loss  value  logarithmic\n"));
-  expect_usage_error({"w", "--plot", "--reduction", "min", "--log"}, "min is 0 at step 0");
+  const Ran ran = show({"w", "--plot", "--reduction", "min", "--log"});
+  EXPECT_EQ(ran.code, kExitFine);
+  EXPECT_THAT(ran.out, HasSubstr("\n 0 │×\n"));  // step 0
+}
+
+TEST_F(ShowCommand, is_as_wide_as_the_terminal) {
+  save_run();
+  for (const std::size_t columns : {40U, 60U, 80U, 200U}) {
+    for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
+             {"loss"},
+             {"loss", "--plot"},
+             {"w", "--histogram"},
+             {"w", "--reduction", "max", "--reduction", "min", "--reduction", "variance"}}) {
+      std::ostringstream out, err;
+      set_terminal(out, {.columns = columns});
+      std::vector<std::string> arguments = {"show", path()};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      EXPECT_EQ(run_cli(arguments, out, err), kExitFine) << err.str();
+      std::istringstream lines(out.str());
+      std::size_t widest = 0;
+      for (std::string line; std::getline(lines, line);)
+        widest = std::max(widest, text_width(line));
+      EXPECT_LE(widest, columns) << out.str();
+      if (options.back() == "--plot") {
+        EXPECT_EQ(widest, columns) << out.str();
+      }
+    }
+  }
+}
+
+TEST_F(ShowCommand, json_is_neither_broken_nor_coloured) {
+  save_run();
+  std::ostringstream out, err;
+  set_terminal(out, {.columns = 20, .colour = true});
+  EXPECT_EQ(run_cli({"show", path(), "loss", "--json"}, out, err), kExitFine);
+  EXPECT_EQ(out.str(), show({"loss", "--json"}).out);
+  EXPECT_EQ(terminal_of(out).columns, 0U);  // nor would it be by who writes to the terminal
 }
 
 TEST_F(ShowCommand, a_histogram_has_a_line_for_each_step) {
@@ -233,6 +271,27 @@ TEST_F(ShowCommand, a_histogram_of_many_steps_has_twenty_and_both_ends) {
   EXPECT_THAT(out, HasSubstr("\n   0    1    2"));
   EXPECT_THAT(out, HasSubstr("\n  99    1    2"));
   EXPECT_EQ(show({"w", "--histogram", "--json"}).json_lines().size(), 100U);
+}
+
+TEST_F(ShowCommand, a_histogram_of_many_steps_has_those_that_stand_out) {
+  WorkerWriter writer(store_);
+  for (std::int64_t step = 0; step < 100; ++step) {
+    const bool is_odd = step == 43;
+    writer.save(step, {raw("w", {1, is_odd ? 9.F : 2.F}).with("max", is_odd ? 9 : 2)});
+  }
+  writer.finish();
+  EXPECT_THAT(show({"w", "--histogram"}).out, HasSubstr("\n  43    1    9"));
+}
+
+TEST_F(ShowCommand, a_histogram_counts_outliers_which_json_has_in_its_bins) {
+  WorkerWriter writer(store_);
+  for (const std::int64_t step : {0, 1})
+    writer.save(step, {raw("w", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1e6F})});
+  writer.finish();
+  const std::string out = show({"w", "--histogram"}).out;
+  EXPECT_THAT(out, HasSubstr("STEP  MIN    MAX  ABOVE\n   0    0  1e+06      1  █"));
+  const Json line = show({"w", "--histogram", "--json"}).json_lines().front();
+  EXPECT_EQ(line["edges"].back(), 1e6);
 }
 
 TEST_F(ShowCommand, a_histogram_of_one_step_has_a_line_for_each_bin) {

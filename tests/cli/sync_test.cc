@@ -57,7 +57,7 @@ TEST_F(SyncCommand, seals_what_a_killed_process_left_of_a_run) {
   EXPECT_EQ(run({"sync", path()}).out, "nothing is left in " + path() + '\n') << "again";
   const Ran verified = run({"verify", path()});
   EXPECT_EQ(verified.code, kExitFine);
-  EXPECT_THAT(verified.out, HasSubstr("3 steps, 4 tensors"));
+  EXPECT_THAT(verified.out, HasSubstr("3 steps, 4 rows"));
 }
 
 TEST_F(SyncCommand, json_is_one_object_with_an_entry_for_each_directory) {
@@ -111,8 +111,8 @@ TEST_F(SyncCommand, what_is_damaged_is_told_and_left_alone) {
 TEST_F(SyncCommand, what_is_no_directory_is_an_error) {
   scratch_.add_to_file("a_file", "text");
   for (const auto& [target, words] : std::vector<std::pair<std::string, std::string>>{
-           {file("absent"), "there is no such directory"},
-           {file("a_file"), "there is no such directory"},
+           {file("absent"), "There is no directory " + file("absent")},
+           {file("a_file"), "a_file is a file; a run is a directory"},
            {"s3://bucket/run", "takes a directory of this machine"},
            {"", ""}}) {
     const Ran ran = run({"sync", target});
@@ -158,6 +158,98 @@ TEST_F(SyncCommand, runs_where_spools_are_are_sealed) {
   EXPECT_EQ(json["directories"][2]["directory"], folder + "/worker_1");
   for (const int i : {1, 2}) EXPECT_EQ(json["directories"][i]["sealed"], 1);
   EXPECT_EQ(run({"verify", folder + "/worker_1"}).code, kExitFine);
+}
+
+// A finished run of three steps, of which a value and nothing else is damaged.
+class SalvageCommand : public SyncCommand {
+ protected:
+  SalvageCommand() {
+    WorkerWriter writer(store_);
+    for (const std::int64_t step : {0, 1, 2}) {
+      writer.save(step, {filled("w", 100, 1), scalar("loss", 1)});
+      if (step == 1) offset_ = writer.last_location().offset;
+    }
+    writer.finish();
+    events_ = writer.events_key();
+    index_ = writer.index_key();
+  }
+  Ran salvage(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"sync", path(), "--salvage", file("whole")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+
+  std::uint64_t offset_ = 0;
+  std::string events_, index_;
+};
+
+TEST_F(SalvageCommand, writes_what_is_whole_and_tells_what_was_left_out) {
+  flip_bit(store_, events_, offset_);
+  const auto before = files_in(path());
+  const Ran ran = salvage();
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_EQ(ran.out, "left out  " + events_ + ", offset " + std::to_string(offset_) +
+                         ": 1 value: the value of w at step 1 does not have its checksum\n"
+                         "salvaged 3 steps, 6 rows, 5 values in 1 segment, of a run that has "
+                         "ended\ncupel verify " +
+                         file("whole") + " checks what was written\n");
+  EXPECT_EQ(ran.err, "cupel sync: something was left out\n");
+  EXPECT_EQ(run({"verify", path()}).code, kExitError) << "it stays as it is";
+  EXPECT_EQ(files_in(path()), before);
+  const Ran verified = run({"verify", file("whole")});
+  EXPECT_EQ(verified.code, kExitFine) << verified.out;
+  EXPECT_THAT(verified.out, HasSubstr("3 steps, 6 rows"));
+}
+
+TEST_F(SalvageCommand, json_lists_what_was_left_out) {
+  flip_bit(store_, events_, offset_);
+  const Json json = salvage({"--json"}).json();
+  EXPECT_EQ(json["source"], path());
+  EXPECT_EQ(json["destination"], file("whole"));
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["steps"], 3);
+  EXPECT_EQ(json["rows"], 6);
+  EXPECT_EQ(json["values"], 5);
+  ASSERT_EQ(json["left_out"].size(), 1U);
+  const Json& part = json["left_out"][0];
+  EXPECT_EQ(part["file"], events_);
+  EXPECT_EQ(part["offset"], offset_);
+  EXPECT_EQ(part["rows"], 0);
+  EXPECT_EQ(part["values"], 1);
+  EXPECT_TRUE(part["after_step"].is_null());
+}
+
+TEST_F(SalvageCommand, of_an_undamaged_run_is_0) {
+  const Ran ran = salvage();
+  EXPECT_EQ(ran.code, kExitFine) << ran.err;
+  EXPECT_EQ(run({"diff", path(), file("whole")}).code, kExitFine);
+}
+
+TEST_F(SalvageCommand, rows_that_are_lost_are_counted) {
+  const auto bytes = *store_.get(index_);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  flip_bit(store_, index_, text.find("cupel.crc32c=") + 1000);
+  const Ran ran = salvage();
+  EXPECT_EQ(ran.code, kExitError);
+  EXPECT_THAT(ran.out, HasSubstr("left out  " + index_ + ", offset "));
+  EXPECT_THAT(ran.out, HasSubstr(": 6 rows: a step fails its checksum\n"));
+  EXPECT_EQ(run({"verify", file("whole")}).code, kExitFine);
+}
+
+TEST_F(SalvageCommand, needs_a_run_and_a_destination_that_is_empty_and_apart) {
+  scratch_.add_to_file("full/file", "text");
+  const auto error = [&](const std::string& from, const std::string& to) {
+    const Ran ran = run({"sync", from, "--salvage", to});
+    EXPECT_EQ(ran.code, kExitError);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  EXPECT_THAT(error(path(), file("full")), HasSubstr("must be empty or not there"));
+  EXPECT_THAT(error(path(), path()), HasSubstr("DIR and DST are the same place"));
+  EXPECT_THAT(error(path(), path() + "/inside"), HasSubstr("DST is inside DIR"));
+  EXPECT_THAT(error(path(), "s3://bucket/a"), HasSubstr("takes a directory of this machine"));
+  EXPECT_THAT(error(file("nowhere"), file("whole")), HasSubstr("There is no directory"));
+  EXPECT_THAT(error(file("full"), file("whole")), Not(IsEmpty()));
 }
 
 TEST_F(SyncCommand, a_directory_that_merely_holds_an_address_keeps_its_files) {

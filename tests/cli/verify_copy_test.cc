@@ -26,8 +26,8 @@ TEST_F(VerifyCommand, says_what_was_checked) {
   const Ran ran = run({"verify", path()});
   EXPECT_EQ(ran.code, kExitFine);
   EXPECT_EQ(ran.out,
-            "checked 1 index file, 1 events file, 3 steps, 4 tensors, 400 bytes: all as it was "
-            "written\n");
+            "checked 1 index file, 1 events file, 3 steps, 4 rows, 424 bytes of values: all as "
+            "it was written\n");
   EXPECT_EQ(ran.err, "");
 }
 
@@ -78,7 +78,7 @@ TEST_F(VerifyCommand, names_from_files_cannot_steer_the_terminal) {
 TEST_F(VerifyCommand, an_absent_run_is_an_error) {
   const Ran ran = run({"verify", file("absent")});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_THAT(ran.err, HasSubstr("Collections files are missing"));
+  EXPECT_THAT(ran.err, HasSubstr("There is no directory " + file("absent")));
 }
 
 class CopyCommand : public VerifyCommand {

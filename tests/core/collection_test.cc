@@ -55,5 +55,33 @@ TEST(Collection, histograms_are_on_until_switched_off) {
   EXPECT_FALSE(collection.set_save_histogram(false).save_histogram());
 }
 
+TEST(Collection, is_filled_by_calls_only_without_patterns_and_names) {
+  Collection mine("mine");
+  EXPECT_TRUE(is_filled_by_calls_only(mine, Profile::Generic));
+  mine.add_tensor_name("a");
+  EXPECT_FALSE(is_filled_by_calls_only(mine, Profile::Generic));
+  EXPECT_FALSE(is_filled_by_calls_only(Collection("mine").include("a"), Profile::Generic));
+}
+
+TEST(Collection, a_built_in_one_needs_no_patterns) {
+  EXPECT_FALSE(is_filled_by_calls_only(Collection("metrics"), Profile::Generic));
+  EXPECT_TRUE(is_filled_by_calls_only(Collection("metrics"), Profile::PyTorch));
+}
+
+TEST(BuiltinNameMeant, is_told_of_a_misspelling) {
+  for (const char* name : {"gradeints", "gradient", "Gradients", "grad", "gradinets"})
+    EXPECT_EQ(builtin_name_meant(name, Profile::Generic), "; did you mean gradients?") << name;
+  EXPECT_EQ(builtin_name_meant("wieghts", Profile::PyTorch), "; did you mean weights?");
+  EXPECT_EQ(builtin_name_meant("sm_metric", Profile::Generic), "; did you mean sm_metrics?");
+  EXPECT_EQ(builtin_name_meant("average-shap", Profile::XGBoost), "; did you mean average_shap?");
+}
+
+TEST(BuiltinNameMeant, is_none_of_a_name_of_its_own) {
+  for (const char* name : {"", "mine", "activations", "classes", "my_weights", "val_losses",
+                           "weights.conv", "attention", "embeddings", "relu_out"})
+    EXPECT_EQ(builtin_name_meant(name, Profile::Generic), "") << name;
+  EXPECT_EQ(builtin_name_meant("metric", Profile::PyTorch), "") << "of another profile";
+}
+
 }  // namespace
 }  // namespace cupel

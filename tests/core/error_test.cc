@@ -48,6 +48,15 @@ TEST(Error, a_store_error_keeps_key_and_whether_to_retry) {
   EXPECT_THAT(error.what(), AllOf(HasSubstr("events/a"), HasSubstr("disk full")));
 }
 
+TEST(Error, a_store_error_names_the_store_where_it_is_known) {
+  const StoreError error("events/a", true, "disk full", "/runs/mlp");
+  EXPECT_EQ(error.location, "/runs/mlp");
+  EXPECT_STREQ(error.what(), "The store failed: /runs/mlp, key events/a: disk full");
+  EXPECT_STREQ(StoreError("", false, "disk full", "/runs/mlp").what(),
+               "The store failed: /runs/mlp: disk full");
+  EXPECT_EQ(StoreFull("events/a", "disk full").location, "");
+}
+
 TEST(Error, a_rule_that_fired_tells_rule_and_step) {
   const RuleEvaluationConditionMet error("VanishingGradient", 12, true);
   EXPECT_EQ(error.rule, "VanishingGradient");

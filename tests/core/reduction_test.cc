@@ -127,6 +127,24 @@ INSTANTIATE_TEST_SUITE_P(
              "min,l2_norm,abs_mean,abs_l1_norm"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+TEST(ReductionConfig, takes_each_of_the_twenty_names_as_a_reduction) {
+  for (std::size_t i = 0; i < Reduction::kCount; ++i) {
+    const Reduction reduction = Reduction::at(i);
+    const ReductionConfig config = {.reductions = {std::string(to_string(reduction))}};
+    ReductionSet only;
+    only.add(reduction);
+    EXPECT_EQ(config.set(), only) << to_string(reduction);
+    EXPECT_EQ(ReductionConfig::parse(config.to_text()).set(), only) << to_string(reduction);
+  }
+}
+
+TEST(ReductionConfig, writes_names_among_the_reductions_as_those_of_the_other_lists) {
+  const ReductionConfig mixed = {.reductions = {"abs_max", "mean", "l2", "abs_l1_norm"},
+                                 .abs_reductions = {"max"}};
+  EXPECT_EQ(mixed.to_text(), "mean,l2_norm,abs_max,abs_l1_norm");
+  EXPECT_EQ(mixed.set(), ReductionConfig::parse("mean,l2,abs_max,abs_l1").set());
+}
+
 TEST(ReductionConfig, unknown_names_in_text_are_refused) {
   for (const char* text : {"min,average", "MIN", "min max", "abs_", "mean_norm", "abs_abs_min"})
     EXPECT_THROW(ReductionConfig::parse(text), UsageError) << text;
@@ -153,8 +171,10 @@ TEST(ReductionConfig, the_set_unites_the_four_lists) {
 }
 
 TEST(ReductionConfig, names_in_the_wrong_list_are_refused_with_the_legal_ones) {
-  EXPECT_THAT([] { static_cast<void>(ReductionConfig{.reductions = {"l1"}}.set()); },
+  EXPECT_THAT([] { static_cast<void>(ReductionConfig{.abs_reductions = {"l1"}}.set()); },
               ThrowsMessage<UsageError>(HasSubstr("one of min, max")));
+  EXPECT_THAT([] { static_cast<void>(ReductionConfig{.reductions = {"average"}}.set()); },
+              ThrowsMessage<UsageError>(HasSubstr("or abs_ and one of these: got 'average'")));
   EXPECT_THAT([] { static_cast<void>(ReductionConfig{.norms = {"mean"}}.set()); },
               ThrowsMessage<UsageError>(HasSubstr("one of l1, l2")));
   EXPECT_THROW(static_cast<void>(ReductionConfig{.abs_reductions = {"abs_mean"}}.set()),

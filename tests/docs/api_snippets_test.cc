@@ -101,6 +101,22 @@ TEST_F(ApiSnippets, collections) {
   EXPECT_FALSE(hook.wants("tanh1_output"));
 }
 
+TEST_F(ApiSnippets, a_collection_that_calls_fill) {
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+  options.include_collections = {"maps"};
+  cupel::Hook hook(options);
+  const std::vector<float> map = {1, -3, 1, 1};
+
+  hook.get_collection("maps").set_reduction_config({.reductions = {"mean", "abs_max", "l2"}});
+  hook.next_step();
+  hook.save_tensor("head0", cupel::TensorView(map.data(), {2, 2}), {"maps"});
+
+  EXPECT_THAT(hook.close().problems, IsEmpty());
+  const auto trial = cupel::create_trial("runs/mnist");
+  EXPECT_EQ(trial->tensor("head0").reduction_value(0, "abs_max"), 3);
+}
+
 TEST_F(ApiSnippets, modes) {
   const std::vector<int> batches(3);
   const std::vector<int> validation(2);

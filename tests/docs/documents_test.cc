@@ -4,11 +4,13 @@
 //            tests/docs/. Indentation and blank lines do not count. The tour of docs/api.md is
 //            instead taken out of the document by the build and compiled as it is (api_tour.cc).
 //   console  Lines that begin with "$ " are given to one shell per document, in a scratch directory
-//            with this build's programs in build/dev/bin and on the PATH, and the examples in
-//            examples. What a command prints, to either stream, must be what follows it. In it "…"
-//            stands for any text within a line, and a line that is "…" for any lines.
+//            with this build's programs in build/dev/bin, in build/demo/bin and on the PATH, and
+//            the examples in examples; scripts/demo.sh runs the demo of this build. What a command
+//            prints, to either stream, must be what follows it. In it "…" stands for any text
+//            within a line, and a line that is "…" for any lines.
 //   lua      One that begins with `-- NAME.lua` is a file of that name, there for the commands
-//            behind it. The others are for lua_document_test.cc.
+//            behind it. One in README.md stands in a file of examples/rules. The others are for
+//            lua_document_test.cc.
 //   others   Are not looked at.
 
 #include <gtest/gtest.h>
@@ -153,13 +155,35 @@ TEST(Documents, every_cpp_block_stands_in_a_compiled_source) {
   EXPECT_GT(blocks, 10U);
 }
 
+TEST(Documents, every_lua_block_of_the_readme_stands_in_an_example_rule) {
+  const fs::path root(CUPEL_SOURCE_DIR);
+  const std::vector<Block> blocks = cupel_docs::blocks_of(root / "README.md", "lua");
+  EXPECT_FALSE(blocks.empty());
+  for (const Block& block : blocks) {
+    bool found = false;
+    for (const auto& rule : fs::directory_iterator(root / "examples" / "rules"))
+      found = found || contains(cupel_docs::lines_of(rule.path()), block.lines);
+    EXPECT_TRUE(found) << "README.md:" << block.line;
+  }
+}
+
+// What scripts/demo.sh comes to when everything is built.
+void write_demo_script() {
+  fs::create_directories("scripts");
+  std::ofstream("scripts/demo.sh") << "exec build/demo/bin/cupel demo runs/demo\n";
+  fs::permissions("scripts/demo.sh", fs::perms::owner_all);
+}
+
 TEST(Documents, every_console_block_prints_what_it_shows) {
   for (const fs::path& document : cupel_docs::documents()) {
     const std::vector<Command> commands = commands_of(document);
     if (commands.empty()) continue;
     const cupel_docs::Scratch scratch;
-    fs::create_directories("build/dev");
-    fs::create_directory_symlink(CUPEL_BIN_DIR, "build/dev/bin");
+    for (const char* build : {"build/dev", "build/demo"}) {
+      fs::create_directories(build);
+      fs::create_directory_symlink(CUPEL_BIN_DIR, fs::path(build) / "bin");
+    }
+    write_demo_script();
     fs::create_directory_symlink(fs::path(CUPEL_SOURCE_DIR) / "examples", "examples");
     const std::vector<Lines> outputs = outputs_of(commands);
     ASSERT_EQ(outputs.size(), commands.size()) << document << ": the shell ended early";
@@ -175,10 +199,10 @@ TEST(Documents, no_line_of_a_text_is_longer_than_100_columns) {
   // Counted in characters: bytes that continue one do not count.
   const fs::path root(CUPEL_SOURCE_DIR);
   std::vector<fs::path> files;
-  for (const char* name :
-       {"README.md", "bench/README.md", "docs/api.md", "docs/architecture.md", "docs/cli.md",
-        "docs/configuration.md", "docs/lua.md", "docs/naming.md", "docs/overhead.md",
-        "docs/resuming.md", "docs/rules-on-real-training.md", "examples/rules/README.md"})
+  for (const char* name : {"README.md", "bench/README.md", "docs/api.md", "docs/architecture.md",
+                           "docs/cli.md", "docs/configuration.md", "docs/lua.md", "docs/naming.md",
+                           "docs/overhead.md", "docs/resuming.md", "docs/rules-on-real-training.md",
+                           "docs/other-readers.md", "examples/rules/README.md"})
     files.push_back(root / name);
   for (const auto& page : fs::directory_iterator(root / "docs" / "rules"))
     files.push_back(page.path());

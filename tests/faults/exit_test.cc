@@ -78,7 +78,8 @@ TEST_P(Exit, a_handler_that_exits_while_a_call_waits_for_values_to_be_written_do
   EXPECT_EQ(examine(1, false), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Exit, ::testing::Values("static", "global", "stack", "heap"),
+INSTANTIATE_TEST_SUITE_P(All, Exit,
+                         ::testing::Values("static", "global", "stack", "heap", "second"),
                          [](const auto& where) { return std::string(where.param); });
 
 }  // namespace

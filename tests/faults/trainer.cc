@@ -1,6 +1,7 @@
 // A training of its own to be stopped: fault_trainer DIR WHAT WHERE FD [ARGUMENT]. WHERE its hook
-// lives is static, global, stack or heap; WHAT happens to it is written below. It tells through FD,
-// in lines: "ack STEP", "blocked", "ready", "report DISABLED PROBLEMS ERRORS LAST".
+// lives is static, global, stack or heap, or second: on the heap, made after a hook that saves
+// nothing; WHAT happens to it is written below. It tells through FD, in lines: "ack STEP",
+// "blocked", "ready", "report DISABLED PROBLEMS ERRORS LAST".
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -105,6 +106,11 @@ int run(int argc, char** argv) {
   }
   const auto store =
       std::make_shared<BlockingStore>(std::make_shared<LocalStore>(directory), argument);
+  if (where == "second") {
+    ::setenv("USE_SMDEBUG", "0", 1);
+    Hook(SmallTraining::options(), store).close();
+    ::unsetenv("USE_SMDEBUG");
+  }
   if (where == "static") {
     static Hook hook(SmallTraining::options(), store);
     return train(hook, what);
@@ -113,7 +119,8 @@ int run(int argc, char** argv) {
     global_hook.emplace(SmallTraining::options(), store);
     return train(*global_hook, what);
   }
-  if (where == "heap") return train(*new Hook(SmallTraining::options(), store), what);
+  if (where == "heap" || where == "second")
+    return train(*new Hook(SmallTraining::options(), store), what);
   Hook hook(SmallTraining::options(), store);
   return train(hook, what);
 }

@@ -2,76 +2,31 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
-#include "docs/markdown.h"
 #include "docs/scratch.h"
+#include "foreign/other_programs.h"
 
 namespace cupel {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
+using cupel_foreign::bits_of;
+using cupel_foreign::hex;
+using cupel_foreign::node;
+using cupel_foreign::output_of;
 using ::testing::UnorderedElementsAreArray;
-
-// What a program says on both streams, by lines.
-Lines output_of(const std::string& command) {
-  FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("no shell");
-  std::string text;
-  for (int c = ::fgetc(pipe); c != EOF; c = ::fgetc(pipe)) text += static_cast<char>(c);
-  if (::pclose(pipe) != 0) ADD_FAILURE() << command << " failed:\n" << text;
-  Lines lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-std::string node(const std::string& arguments) {
-  return "NODE_PATH='" CUPEL_ARROW_READERS "/node_modules' '" CUPEL_NODE "' " + arguments;
-}
-
-std::string hex(const unsigned char* bytes, std::size_t count) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 15U];
-  }
-  return text;
-}
-
-std::string bits_of(double number) {
-  if (std::isnan(number)) return "nan";
-  const auto bits = std::bit_cast<std::uint64_t>(number);
-  std::string text;
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    const auto byte = static_cast<unsigned char>(bits >> static_cast<unsigned>(shift));
-    text += hex(&byte, 1);
-  }
-  return text;
-}
 
 // The line that dump_run.js prints of a row.
 std::string line_of(const Trial& trial, const std::string& name, const TensorRecord& record) {
@@ -167,48 +122,13 @@ TEST_P(ForeignReaders, see_every_name_step_reduction_and_value) {
   write_everything("run", "worker_1");
   const Lines ours = lines_of("run");
   ASSERT_GT(ours.size(), 500U);
-  EXPECT_THAT(output_of(node("'" CUPEL_FOREIGN_DUMP "' " + std::string(GetParam()) + " run")),
-              UnorderedElementsAreArray(ours));
+  EXPECT_THAT(
+      output_of(node("'" CUPEL_FOREIGN "/dump_run.js' " + std::string(GetParam()) + " run")),
+      UnorderedElementsAreArray(ours));
 }
 
 INSTANTIATE_TEST_SUITE_P(, ForeignReaders, ::testing::Values("arrow", "polars"),
                          [](const auto& row) { return std::string(row.param); });
-
-using OtherReadersDocument = ForeignReaders;
-
-TEST_F(OtherReadersDocument, prints_what_it_shows) {
-  HookOptions options;
-  options.out_dir = "run";
-  options.include_collections = {"weights", "gradients"};
-  options.save_config = {.save_interval = 1};
-  Hook hook(options);
-  hook.get_collection("gradients").set_reduction_config({.reductions = {"mean"}});
-  hook.set_mode(Mode::Train);
-  std::vector<float> weight(24);
-  std::iota(weight.begin(), weight.end(), 0.0F);
-  for (int i = 0; i < 2; ++i) {
-    hook.next_step();
-    const std::vector<float> gradient(3, i == 0 ? 0.5F : 0.25F);
-    hook.save_tensor("fc.weight", TensorView(weight.data(), {4, 6}));
-    hook.save_tensor("gradient/fc.weight", TensorView(gradient.data(), {3}));
-    hook.save_scalar("loss", i == 0 ? 1 : 0.5);
-  }
-  hook.close();
-
-  const auto blocks = cupel_docs::blocks_of(CUPEL_SOURCE_DIR "/docs/other-readers.md");
-  int programs = 0;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].language != "js") continue;
-    ++programs;
-    ASSERT_LT(i + 1, blocks.size());
-    ASSERT_EQ(blocks[i + 1].language, "text") << blocks[i].line;
-    std::ofstream program("program.js");
-    for (const std::string& line : blocks[i].lines) program << line << '\n';
-    program.close();
-    EXPECT_EQ(output_of(node("program.js")), blocks[i + 1].lines) << blocks[i].line;
-  }
-  EXPECT_EQ(programs, 3);
-}
 
 }  // namespace
 }  // namespace cupel

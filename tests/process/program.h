@@ -21,7 +21,8 @@ inline constexpr int kPatienceMs = 30000;
 /// A program that runs beside the test, which writes to it and reads what it prints.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& command) {
+  /// `error`: a descriptor that becomes its standard error; by default it is the test's.
+  explicit Program(const std::vector<std::string>& command, int error = 2) {
     std::array<int, 2> in{}, out{};
     // Nobody else may hold their ends: the program's input must end when it is closed here.
     if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0)
@@ -30,6 +31,7 @@ class Program {
     if (pid_ == 0) {
       ::dup2(in[0], 0);
       ::dup2(out[1], 1);
+      ::dup2(error, 2);
       std::vector<char*> arguments;
       for (const std::string& argument : command)
         arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -69,6 +71,7 @@ class Program {
     return lines;
   }
   void interrupt() const { ::kill(pid_, SIGINT); }
+  void terminate() const { ::kill(pid_, SIGTERM); }
   /// False: it had ended by itself.
   bool kill() {
     ::kill(pid_, SIGKILL);

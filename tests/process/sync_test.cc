@@ -77,7 +77,7 @@ TEST_F(SyncOfAProcess, that_was_killed_can_be_gone_on_with_afterwards) {
   }
   EXPECT_EQ(cupel({"sync", run()}).code, 0);
   Program again({CUPEL_STEPPING_TRAINER, run()});
-  step(again, 3);
+  step(again, 8);
   EXPECT_EQ(again.end(), 0);
   const Ran verified = cupel({"verify", run()});
   EXPECT_EQ(verified.code, 0);

@@ -49,7 +49,7 @@ TEST(RuleRunner, a_line_says_all_about_its_step) {
             R"({"time":"","trial":"mnist","rule":"Late","name":"configured","step":7,)"
             R"("mode":"EVAL","mode_step":3,"status":"IssuesFound","tensors":[{"name":"loss",)"
             R"("worker":"worker_0","value":1.0,"threshold":0.0}],)"
-            R"("message":"loss: value 1, threshold 0"})"
+            R"("message":"loss: value 1, threshold 0","incident":1})"
             "\nstep 7 EVAL  configured  loss  value 1, threshold 0");
   ASSERT_EQ(line.time.size(), std::string("2026-01-02T03:04:05.678Z").size());
   EXPECT_EQ(line.time[10], 'T');
@@ -99,7 +99,7 @@ TEST(RuleRunner, a_run_without_steps_gives_closing_lines_only) {
   RuleRunner runner(trial);
   runner.add("ExplodingTensor");
   const Result result = run_all(runner);
-  EXPECT_THAT(result.lines, ElementsAre("end ExplodingTensor NoIssuesFound"));
+  EXPECT_THAT(result.lines, ElementsAre("end ExplodingTensor NothingSeen"));
   EXPECT_FALSE(result.verdicts[0].step.has_value());
 }
 
@@ -403,7 +403,7 @@ TEST(RuleRunner, does_not_wait_for_more_than_the_end_step_needs) {
   EXPECT_EQ(run_all(runner).summary.rules[0].steps_evaluated, 2);
   RuleRunner nothing(trial, {.start_step = 5, .end_step = 5});
   nothing.add(always(trial));
-  EXPECT_THAT(run_all(nothing).lines, ElementsAre("end Always NoIssuesFound"));
+  EXPECT_THAT(run_all(nothing).lines, ElementsAre("end Always NothingSeen"));
 }
 
 TEST(RuleRunner, without_waiting_judges_what_is_there) {
@@ -538,7 +538,7 @@ TEST(RuleRunner, a_rule_that_sees_nothing_says_once_why) {
       result.summary.rules[0].message,
       "saw nothing in its 25 saved steps: nothing of the collection gradients was saved at this "
       "step; it reads the collection gradients: abs_mean, else l1, else raw values");
-  EXPECT_EQ(result.summary.rules[0].status, RuleStatus::NoIssuesFound);
+  EXPECT_EQ(result.summary.rules[0].status, RuleStatus::NothingSeen);
   EXPECT_EQ(std::count_if(log.lines().begin(), log.lines().end(),
                           [](const auto& line) {
                             return line.first == LogLevel::Warning &&

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/log_capture.h"
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
 #include "rules/runner_results.h"
@@ -26,10 +27,13 @@ namespace cupel::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using Clock = std::chrono::steady_clock;
@@ -133,6 +137,21 @@ TEST_F(RunnerActionsTest, an_incident_begins_where_a_rule_fires_that_was_silent_
 
 TEST_F(RunnerActionsTest, a_step_at_which_a_rule_could_not_look_ends_no_incident) {
   EXPECT_THAT(judge_spelled("fnfmfsnf"), ElementsAre("noted/Rule/0/0", "noted/Rule/7/0"));
+}
+
+TEST_F(RunnerActionsTest, a_step_of_another_mode_ends_no_incident) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  for (std::int64_t step = 0; step < 6; ++step)
+    writer.save({step, step % 2 == 0 ? Mode::Train : Mode::Eval, step / 2}, {scalar("loss", 1)});
+  writer.finish();
+  Trial trial = run.open();
+  RunnerOptions more = options();
+  more.actions = {note()};
+  RuleRunner runner(trial, more);
+  runner.add(spelled(trial, "fsfsfs"));
+  run_all(runner);
+  EXPECT_THAT(done(), ElementsAre("noted/Rule/0/0"));
 }
 
 TEST_F(RunnerActionsTest, each_action_is_told_in_a_line_of_the_step_that_fired) {
@@ -389,20 +408,51 @@ TEST_F(RunnerActionsTest, runners_that_keep_different_files_do_their_own) {
   EXPECT_THAT(done(), ElementsAre("one/Always/0/0", "two/Always/0/0"));
 }
 
-TEST_F(RunnerActionsTest, other_actions_are_other_rules_to_a_state) {
+TEST_F(RunnerActionsTest, other_actions_go_on_from_the_state) {
   LossRun run({0});
-  const auto judge = [&](const std::string& word) {
+  const auto judge = [&](std::vector<Action> actions) {
     Trial trial = run.open();
     RunnerOptions more = options();
     more.wait = false;
-    more.actions = {note(word)};
+    more.actions = std::move(actions);
+    RuleRunner runner(trial, more);
+    runner.add(spelled(trial, "fsffsf"));
+    return run_all(runner).summary.rules.at(0).steps_evaluated;
+  };
+  judge({note("one")});
+  run.writer.save_steps({1, 2});
+  EXPECT_EQ(judge({note("two"), note("three")}), 3);
+  run.writer.save_steps({3, 4});
+  judge({});
+  run.writer.save_steps({5});
+  judge({note("one")});
+  EXPECT_THAT(done(),
+              ElementsAre("one/Rule/0/0", "one/Rule/5/0", "three/Rule/2/1", "two/Rule/2/0"));
+}
+
+TEST_F(RunnerActionsTest, a_pending_action_is_done_if_it_is_still_configured) {
+  const LogCapture log;
+  LossRun run({0});
+  RunnerOptions more = options();
+  more.actions = {note("first", "exec sleep 1000; "), note("second"), note("third")};
+  const auto judge = [&](bool stops) {
+    Trial trial = run.open();
     RuleRunner runner(trial, more);
     runner.add(always(trial));
-    run_all(runner);
+    run_all(runner, [&](const VerdictLine&) {
+      if (stops) runner.stop();
+    });
   };
-  judge("one");
-  EXPECT_THROW(judge("two"), UsageError);
-  EXPECT_NO_THROW(judge("one"));
+  judge(true);
+  EXPECT_THAT(done(), IsEmpty());
+  run.writer.finish();
+  more.actions = {note("new"), note("third")};
+  judge(false);
+  EXPECT_THAT(done(), ElementsAre("third/Always/0/2"));
+  EXPECT_THAT(log.lines(),
+              Contains(Pair(LogLevel::Warning,
+                            AllOf(HasSubstr("left undone, because it is no longer configured"),
+                                  HasSubstr("second")))));
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
@@ -29,6 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
+using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 using Json = nlohmann::json;
 
@@ -291,10 +294,72 @@ TEST_F(RunnerFiles, of_other_rules_are_refused_and_left_as_they_are) {
     runner.add(never(trial));
     runner.run([](const VerdictLine&) {});
   };
-  EXPECT_THAT([&] { with("2"); }, ThrowsMessage<UsageError>(
-                                      AllOf(HasSubstr("kept for other rules"), HasSubstr(out()))));
+  EXPECT_THAT([&] { with("2"); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("LossNotDecreasing before: num_steps=1, "
+                                                        "now: num_steps=2; remove "),
+                                              HasSubstr(out()))));
   EXPECT_EQ(lines(), before);
   EXPECT_NO_THROW(with("1"));
+}
+
+TEST_F(RunnerFiles, of_other_rules_are_refused_with_what_differs) {
+  struct Given {
+    std::string name, configuration, rule = "R";
+  };
+  LossRun run({0});
+  const auto judge = [&](const std::vector<Given>& rules) -> std::string {
+    Trial trial = run.open();
+    RuleRunner runner(trial, {.wait = false, .out = out()});
+    for (const Given& given : rules)
+      runner.add(written(
+                     trial, [](Trial&, std::int64_t) { return Verdict(); }, given.rule),
+                 {.name = given.name, .configuration = given.configuration});
+    try {
+      runner.run([](const VerdictLine&) {});
+    } catch (const UsageError& error) {
+      const std::string text = error.what();
+      const std::string_view begin = "kept for other rules or parameters: ";
+      const std::size_t at = text.find(begin) + begin.size();
+      return text.substr(at, text.find("; remove ") - at);
+    }
+    return "";
+  };
+  const auto difference = [&](const std::vector<Given>& kept, const std::vector<Given>& given) {
+    for (const char* suffix : {"", ".state", ".status.json"})
+      std::filesystem::remove(out() + suffix);
+    EXPECT_EQ(judge(kept), "");
+    return judge(given);
+  };
+  EXPECT_EQ(difference({{"a", "x=1\n"}, {"b", ""}}, {{"a", "x=1\n"}, {"b", ""}}), "");
+  EXPECT_EQ(difference({{"a", ""}, {"b", ""}}, {{"b", ""}, {"c", ""}}),
+            "a is not given now; c is new");
+  EXPECT_EQ(difference({{"a", ""}, {"b", ""}}, {{"b", ""}, {"a", ""}}),
+            "their order was a, b and is b, a");
+  EXPECT_EQ(difference({{"a", "", "R"}}, {{"a", "", "S"}}), "a was R and is S");
+  EXPECT_EQ(
+      difference({{"a", "x=1\ny=2\n"}}, {{"a", "y=3\nz=4\n"}}),
+      "a before: x=1, now: not given; a before: y=2, now: y=3; a before: not given, now: z=4");
+  EXPECT_EQ(difference({{"a", "text 12\n"}}, {{"a", "text 34\n"}}), "the file of a was changed");
+  EXPECT_EQ(difference({{"a", "x=1\nstop\nexec:mail me\n"}}, {{"a", "x=1\n"}}), "")
+      << "version 0.1 kept actions there";
+}
+
+TEST_F(RunnerFiles, of_the_first_version_are_gone_on_from) {
+  LossRun run({0});
+  judge(run, -1, {.wait = false});
+  const std::string lines = read(out());
+  Json state = Json::parse(read(out() + ".state"));
+  state["version"] = 1;
+  for (Json& rule : state["rules"]) {
+    for (const char* key :
+         {"has_judged", "incidents", "open_incidents", "steps_damaged", "first_damage"})
+      ASSERT_EQ(rule.erase(key), 1U) << key;
+    rule["firing"] = true;
+  }
+  write(".state", state.dump());
+  judge(run, -1, {.wait = false});
+  EXPECT_EQ(Json::parse(read(out() + ".state"))["version"], 2);
+  EXPECT_THAT(read(out()), StartsWith(lines.substr(0, lines.find('\n'))));
 }
 
 TEST_F(RunnerFiles, of_another_run_are_refused) {

@@ -126,5 +126,25 @@ TEST_F(ActionQueueTest, a_webhook_that_was_delivered_is_not_sent_by_the_next_pro
   EXPECT_THAT(carry_out(webhook(server.url(), "another")), StartsWith("done 1 the receiver"));
 }
 
+TEST_F(ActionQueueTest, attempts_of_a_webhook_count_across_kills) {
+  keep_claims();
+  options_.first_delay = 1h;
+  Server server({500, 200, 500, 200, 500});
+  for (const int killed : {0, 1}) {
+    ActionOrder order = webhook(server.url());
+    order.taken_before = killed > 0;
+    queue().add(std::move(order));
+    queue().add(webhook(server.url(), "other" + std::to_string(killed)));
+    await_outcomes(1);  // of the other; the first waits for its retry
+    EXPECT_THAT(closed(0ms), ElementsAre(StartsWith("done 1"),
+                                         StartsWith("failed " + std::to_string(killed + 1))));
+  }
+  ActionOrder order = webhook(server.url());
+  order.taken_before = true;
+  EXPECT_EQ(carry_out(order), "failed 3 the receiver answered 500");
+  EXPECT_THAT(carry_out(order), StartsWith("failed 3 was tried by earlier watches"));
+  EXPECT_THAT(server.requests(), SizeIs(5));
+}
+
 }  // namespace
 }  // namespace cupel::testing

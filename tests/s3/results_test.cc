@@ -51,7 +51,7 @@ TEST_F(ResultsInABucket, are_gone_on_from_by_the_next_runner) {
   writer.save_steps({0, 1, 2});
   const std::string out = location("results/lines.jsonl");
   EXPECT_EQ(judge(out), 2 + 1);
-  EXPECT_THAT(object("results/lines.jsonl.state"), HasSubstr("\"version\":1"));
+  EXPECT_THAT(object("results/lines.jsonl.state"), HasSubstr("\"version\":2"));
   writer.save_steps({3, 4}).finish();
   EXPECT_EQ(judge(out), 2 + 1);
   EXPECT_EQ(std::ranges::count(object("results/lines.jsonl"), '\n'), 4 + 1);

@@ -97,6 +97,32 @@ TEST(ExampleGradientTooLarge, is_fed_by_abs_mean_and_not_by_another_reduction) {
               ElementsAre("of gradient/fc1.weight only max is saved"));
 }
 
+// ---- starving_layer ----
+
+TEST(ExampleStarvingLayer, fires_on_each_layer_below_a_share_of_the_largest_gradient) {
+  GradientRun run;
+  run.writer.save(0, {reduced("gradient/fc1.weight", "abs_mean", 0.5),
+                      reduced("gradient/fc2.weight", "abs_mean", 2),
+                      reduced("gradient/fc3.weight", "abs_mean", 8)});
+  EXPECT_THAT(
+      verdict_of("starving_layer", run, {{"share", "0.5"}}),
+      ElementsAre("step 0 TRAIN  StarvingLayer  gradient/fc1.weight  value 0.5, threshold 4\n"
+                  "step 0 TRAIN  StarvingLayer  gradient/fc2.weight  value 2, threshold 4",
+                  "IssuesFound, skipped 0"));
+  EXPECT_THAT(verdict_of("starving_layer", run), ElementsAre("NoIssuesFound, skipped 0"));
+}
+
+TEST(ExampleStarvingLayer, a_gradient_that_is_nan_does_not_hide_the_others) {
+  GradientRun run;
+  run.writer.save(0, {reduced("gradient/fc1.weight", "abs_mean", 1e-6),
+                      reduced("gradient/fc2.weight", "abs_mean", std::nan("")),
+                      reduced("gradient/fc3.weight", "abs_mean", 1)});
+  EXPECT_THAT(
+      verdict_of("starving_layer", run),
+      ElementsAre("step 0 TRAIN  StarvingLayer  gradient/fc1.weight  value 1e-06, threshold 0.0001",
+                  "IssuesFound, skipped 0"));
+}
+
 // ---- loss_plateau ----
 
 struct LossesRun : MemoryRun {
@@ -307,9 +333,9 @@ TEST(ExampleActivationOutliers, equal_activations_have_no_outliers) {
 
 TEST(ExampleActivationOutliers, what_has_no_raw_numbers_is_skipped) {
   EXPECT_THAT(verdict_of("activation_outliers", output_run(reduced("output", "max", 9))),
-              ElementsAre("NoIssuesFound, skipped 1"));
+              ElementsAre("NothingSeen, skipped 1"));
   EXPECT_THAT(verdict_of("activation_outliers", output_run(texts("output", {"cat", "dog"}))),
-              ElementsAre("NoIssuesFound, skipped 1"));
+              ElementsAre("NothingSeen, skipped 1"));
 }
 
 TEST(ExampleActivationOutliers, takes_several_patterns_and_needs_raw_values_of_each) {

@@ -10,6 +10,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
   JudgedRule rule(losses(3),
@@ -152,8 +154,54 @@ TEST(LuaRuleErrors, damage_in_a_value_can_be_caught_and_has_a_kind) {
                    "local ok, e = pcall(function() return trial:tensor('w'):value(0) end) "
                    "return say(ok, e.kind)"),
             "false FormatError");
-  EXPECT_THAT(JudgedRule(run, rule_text("trial:tensor('w'):value(0)")).error(0),
-              HasSubstr("rule.lua:1: FormatError: "));
+  EXPECT_THAT(JudgedRule(run, rule_text("error('again')")).error(0), HasSubstr("again"));
+}
+
+TEST(LuaRuleErrors, damage_in_a_value_skips_as_in_a_rule_in_cpp) {
+  const LogCapture log;
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.put_after(3);
+  std::vector<std::uint64_t> offsets;
+  for (const std::int64_t step : {0, 1, 2}) {
+    writer.save(step, {filled("v", 100, 1), filled("w", 100, 1)});
+    offsets.push_back(writer.last_location().offset);
+  }
+  writer.finish();
+  flip_bit(*run.store, writer.events_key(), offsets[1]);
+  const RuleFiles files;
+  const auto lines = [&](const std::function<std::unique_ptr<Rule>(Trial&)>& make) {
+    Trial trial = run.open();
+    RuleRunner runner(trial, {.wait = false});
+    runner.add(make(trial));
+    return run_all(runner).timeless_lines;
+  };
+  const auto in_lua = [&](const std::string& body) {
+    const LuaRuleFile file = files.file(rule_text(body));
+    return lines([&](Trial& trial) { return file.make(trial, ""); });
+  };
+  const Lines whole_step = in_lua(
+      "trial:tensor('w'):value(step) "
+      "self:issue { tensor = 'v', value = 1, threshold = 0, message = 'read' }");
+  EXPECT_EQ(whole_step, lines([](Trial& trial) {
+              return written(
+                  trial,
+                  [](Trial& base, std::int64_t step) {
+                    static_cast<void>(base.tensor("w").value(step));
+                    Verdict verdict;
+                    verdict.count(1);
+                    verdict.add({.tensor = "v", .value = 1, .threshold = 0, .message = "read"});
+                    return verdict;
+                  },
+                  "R");
+            }));
+  EXPECT_THAT(whole_step.back(), HasSubstr("1 step with damaged values"));
+  const Lines one_tensor = in_lua(
+      "for name, worker, mean in trial:each { step = step, regex = '^[vw]$', "
+      "reductions = { 'mean' } } do "
+      "self:issue { tensor = name, worker = worker, value = mean, threshold = 0 } end");
+  EXPECT_THAT(one_tensor, SizeIs(4)) << "'v' is judged at the damaged step, too";
+  EXPECT_THAT(one_tensor.back(), HasSubstr("1 step with damaged values, the first at step 1: w: "));
 }
 
 TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
@@ -167,7 +215,7 @@ TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
     return std::string(to_string(summary.status)) + " " + std::to_string(summary.steps_evaluated) +
            " " + std::to_string(summary.steps_skipped);
   };
-  EXPECT_EQ(lines("trial:tensor('absent')"), "NoIssuesFound 2 2");
+  EXPECT_EQ(lines("trial:tensor('absent')"), "NothingSeen 2 2");
   EXPECT_EQ(lines("trial:tensor('w'):value(step)"), "NoIssuesFound 2 1");
   EXPECT_EQ(lines("trial:tensor('loss'):value(step // 2)"), "NoIssuesFound 2 1");
   EXPECT_EQ(lines("trial:tensor('loss'):value(step + 4)"), "Error 0 0");
@@ -188,6 +236,32 @@ TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_told) {
   };
   for (const auto& [body, text] : cases) EXPECT_THAT(mistake(body), HasSubstr(text)) << body;
   EXPECT_EQ(mistake("self.issue(self, { tensor = 'loss', value = 1 })"), "");
+}
+
+TEST(LuaRuleErrors, a_misspelt_tensor_is_told_with_those_that_may_be_meant) {
+  JudgedRule rule(sparse(), rule_text("trial:tensor('lsos'):value(step)"));
+  EXPECT_EQ(rule.error(0), "The tensor has not been saved so far: tensor lsos; did you mean loss?");
+  EXPECT_THROW(rule.verdict(4), TensorUnavailable);
+  EXPECT_EQ(JudgedRule(sparse(), rule_text("trial:tensor('nothing like it')")).error(0),
+            "The tensor has not been saved so far: tensor nothing like it");
+}
+
+TEST(LuaRuleErrors, a_misspelt_tensor_that_is_caught_has_it_in_its_message) {
+  const std::string body =
+      "local ok, e = pcall(function() return trial:tensor('lsos') end) return say(e.message, e)";
+  const std::string message =
+      "The tensor has not been saved so far: tensor lsos; did you mean loss?";
+  EXPECT_EQ(answer(sparse(), body), message + " rule.lua:1: " + message);
+}
+
+TEST(LuaRuleErrors, a_tensor_that_is_saved_later_is_not_proposed) {
+  MemoryRun run;
+  run.worker().save(0, {scalar("loss", 1)}).save(1, {scalar("weight", 1)}).finish();
+  JudgedRule rule(run, rule_text("trial:tensor('wieght')"));
+  EXPECT_THAT(rule.error(0), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(rule.error(1), HasSubstr("; did you mean weight?"));
+  // As in a run that was set back.
+  EXPECT_THAT(rule.error(0), Not(HasSubstr("did you mean")));
 }
 
 }  // namespace

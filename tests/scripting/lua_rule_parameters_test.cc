@@ -8,6 +8,8 @@
 namespace cupel::testing {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr const char* kParameters =
     "params = { number = 1.5, whole = 10, flag = false, text = 'x', texts = { 'a', 'b' }, "
     "numbers = { 1, 2.5 }, bounded = { default = 5, at_least = 1, at_most = 9 }, "
@@ -41,6 +43,18 @@ TEST(LuaRuleParameters, parameters_that_are_not_given_are_their_defaults) {
   EXPECT_EQ(parameter("texts"), "a;b 2");
   EXPECT_EQ(parameter("numbers"), "1.0;2.5 2");
   EXPECT_EQ(parameter("maybe"), "nil nil");
+}
+
+TEST(LuaRuleParameters, a_parameter_that_is_not_declared_is_an_error_that_names_the_nearest) {
+  EXPECT_THAT(mistake("if self.params.treshold then end", "params = { threshold = 1 }"),
+              HasSubstr("rule.lua:1: self.params has no parameter treshold; did you mean "
+                        "threshold?"));
+  EXPECT_THAT(mistake("if self.params.threshold then end"),
+              HasSubstr("self.params has no parameter threshold, in"));
+  const RuleFiles files;
+  const LuaRuleFile file = files.file(rule_text(
+      "", "params = { share = 1 }, needs = function(p) return { collections = { p.shar } } end"));
+  EXPECT_THAT(error_of([&] { file.needs("", {}); }), HasSubstr("did you mean share?"));
 }
 
 TEST(LuaRuleParameters, empty_text_and_none_mean_not_given) {

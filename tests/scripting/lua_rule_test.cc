@@ -73,6 +73,13 @@ TEST(LuaRule, an_issue_may_be_said_many_times) {
   EXPECT_EQ(verdict.findings_beyond(), 5);
 }
 
+TEST(LuaRule, what_was_read_and_only_remembered_does_not_count_as_judged) {
+  const Verdict verdict = judged("trial:tensor('loss'):value(step) self:only_remembered()");
+  EXPECT_EQ(verdict.datapoints(), 0);
+  EXPECT_EQ(verdict.remembered(), 1);
+  EXPECT_TRUE(verdict.applicable());
+}
+
 TEST(LuaRule, what_is_skipped_is_told_with_its_reason) {
   EXPECT_THAT(said("self:skip { tensor = 'loss', worker = 'worker_0', reason = 'too odd' }"),
               ElementsAre("skips loss worker_0: too odd"));
@@ -141,7 +148,7 @@ TEST(LuaRule, any_bytes_in_words_come_out_as_json) {
   const Result result = run_all(runner);
   EXPECT_THAT(to_json(result.verdicts.at(0)),
               HasSubstr("\"name\":\"a\\u0000\xEF\xBF\xBD\\u001b[2J\",\"worker\":\"\xEF\xBF\xBD\""));
-  EXPECT_THAT(to_text(result.verdicts.at(0)), HasSubstr("a\\x00\xff\\x1b[2J"));
+  EXPECT_THAT(to_text(result.verdicts.at(0)), HasSubstr("a\\x00\\xff\\x1b[2J"));
 }
 
 // ---- state, and what is called when ----

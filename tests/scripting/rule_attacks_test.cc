@@ -81,7 +81,7 @@ Outcome judge(const std::string& neighbour, const LuaRuleFile* attack, bool wait
   const AttackedRun run(is_huge);
   Trial trial = run.open();
   RuleRunner runner(trial, {.wait = waits,
-                            .idle_timeout = std::chrono::milliseconds(30),
+                            .idle_timeout = std::chrono::milliseconds(300),
                             .tick_interval = std::chrono::milliseconds(1)});
   runner.add(LuaRuleFile(neighbour).make(trial, ""));
   if (attack != nullptr) {

@@ -248,5 +248,16 @@ TEST(TensorObject, a_value_of_more_than_half_of_the_memory_can_be_read) {
   EXPECT_THAT(describe(file.make(trial, "")->evaluate(0, trial.snapshot())), IsEmpty());
 }
 
+TEST(TensorObject, its_text_says_what_it_is) {
+  EXPECT_EQ(asked("tostring(t)"), "tensor w: f32[2], 3 steps from 0 to 4");
+  EXPECT_EQ(asked("tostring(t)", "r"), "tensor r: f32, 4 elements, step 4");
+  EXPECT_EQ(asked("tostring(t)", "s"), "tensor s: f32[2, 3], step 4");
+}
+
+TEST(TensorObject, its_text_is_of_the_steps_up_to_the_one_that_is_judged) {
+  EXPECT_EQ(answer(saved(), "return tostring(trial:tensor('w'))", 1),
+            "tensor w: f32[1], 2 steps from 0 to 1");
+}
+
 }  // namespace
 }  // namespace cupel::testing

@@ -20,6 +20,9 @@ class DirectoryLockTest : public ::testing::Test {
   std::unique_ptr<DirectoryLock> acquire(std::string_view name = "worker_0.lock") const {
     return DirectoryLock::try_acquire((scratch_ / "a/b").string(), name);
   }
+  LockState state(std::string_view name = "worker_0.lock") const {
+    return DirectoryLock::state((scratch_ / "a/b").string(), name);
+  }
   ScratchDirectory scratch_;
 };
 
@@ -133,6 +136,58 @@ TEST_F(DirectoryLockTest, a_removed_file_does_not_keep_its_successor_from_being_
   EXPECT_NE(next, nullptr);
   lock.reset();
   EXPECT_EQ(acquire(), nullptr);
+}
+
+TEST_F(DirectoryLockTest, its_state_is_seen_without_taking_it) {
+  EXPECT_EQ(state(), LockState::Unseen) << "there is no such file";
+  auto lock = acquire();
+  EXPECT_EQ(state(), LockState::Held);
+  EXPECT_TRUE(in_child([&] { return acquire() == nullptr; })) << "asking has not given it up";
+  lock.reset();
+  EXPECT_EQ(state(), LockState::Free);
+  EXPECT_EQ(LocalStore((scratch_ / "a/b").string()).lock_state("worker_0.lock"), LockState::Free);
+  EXPECT_NE(acquire(), nullptr);
+}
+
+TEST_F(DirectoryLockTest, is_seen_to_be_free_as_soon_as_its_process_is_killed) {
+  const Line held;
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const auto lock = acquire();
+    held.say(lock ? 'y' : 'n');
+    for (;;) pause();
+  }
+  EXPECT_EQ(held.hear(), 'y');
+  EXPECT_EQ(state(), LockState::Held);
+  kill(holder, SIGKILL);
+  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
+  EXPECT_EQ(state(), LockState::Free);
+}
+
+TEST_F(DirectoryLockTest, is_taken_at_the_first_attempt_while_others_ask_for_its_state) {
+  acquire();
+  const Line asked;
+  const pid_t asker = fork();
+  if (asker == 0) {
+    state();
+    asked.say('y');
+    for (;;) state();
+  }
+  EXPECT_EQ(asked.hear(), 'y');
+  for (int i = 0; i < 2000; ++i) ASSERT_NE(acquire(), nullptr) << i;
+  kill(asker, SIGKILL);
+  EXPECT_EQ(waitpid(asker, nullptr, 0), asker);
+}
+
+TEST_F(DirectoryLockTest, tells_nothing_while_it_is_free_if_another_host_locked_it_last) {
+  scratch_.add_to_file("a/b/worker_0.lock", "");
+  EXPECT_EQ(state(), LockState::Unseen) << "nobody has locked it yet";
+  acquire();
+  EXPECT_EQ(state(), LockState::Free);
+  scratch_.add_to_file("a/b/worker_0.lock", "x");
+  EXPECT_EQ(state(), LockState::Unseen);
+  const auto lock = acquire();
+  EXPECT_EQ(state(), LockState::Held);
 }
 
 TEST_F(DirectoryLockTest, a_file_that_cannot_be_made_is_an_error) {

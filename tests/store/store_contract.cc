@@ -116,6 +116,17 @@ TEST_P(StoreContract, an_object_above_the_limit_is_not_read) {
               ::testing::ThrowsMessage<StoreError>(HasSubstr("key a")));
 }
 
+TEST_P(StoreContract, an_error_names_the_place_and_the_key) {
+  try {
+    store().sync("a/b");
+    FAIL() << "there is nothing to sync";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.location, store().location());
+    EXPECT_EQ(error.key, "a/b");
+    EXPECT_THAT(error.what(), HasSubstr(store().location() + ", key a/b: "));
+  }
+}
+
 TEST_P(StoreContract, a_range_ends_where_the_object_does) {
   put("a", "0123456789");
   EXPECT_EQ(range("a", 0, 4), "0123");

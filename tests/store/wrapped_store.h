@@ -35,6 +35,9 @@ class WrappedStore : public Store {
   }
   std::optional<ObjectInfo> stat(std::string_view key) const override { return inner_->stat(key); }
   void remove(std::string_view key) override { inner_->remove(key); }
+  LockState lock_state(std::string_view name) const noexcept override {
+    return inner_->lock_state(name);
+  }
   std::unique_ptr<Watch> watch(std::string_view prefix) const override {
     return inner_->watch(prefix);
   }

@@ -89,7 +89,7 @@ TEST(VerifyRun, finds_nothing_in_a_run_that_ended_well_and_counts_what_it_read) 
   EXPECT_EQ(report.steps, 4);
   EXPECT_EQ(report.rows, 12);
   EXPECT_EQ(report.values, 12);
-  EXPECT_EQ(report.value_bytes, 4 * 200);
+  EXPECT_EQ(report.value_bytes, 4 * (200 + 20 + 8));
 }
 
 TEST(VerifyRun, is_an_error_where_no_run_is) {

@@ -203,29 +203,85 @@ TEST_F(SavedCollections, patterns_by_hand_join_those_of_include_regex) {
   EXPECT_THAT(saved(*hook, {"relu_0", "tanh_0"}), ElementsAre("relu_0", "tanh_0"));
 }
 
-TEST_F(SavedCollections, one_without_patterns_and_names_ends_saving_with_its_name) {
-  for (const bool included : {true, false}) {
+TEST_F(SavedCollections, one_without_patterns_and_names_is_filled_by_calls) {
+  options.include_collections = {"mine"};
+  auto hook = make_hook();
+  hook->get_collection("mine").set_reduction_config({.reductions = {"mean"}});
+  hook->next_step();
+  hook->save_tensor("a", view({1, 3}), {"mine"});
+  report = hook->close();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(open_trial()->tensor("a").reduction_value(0, "mean"), 2);
+}
+
+TEST_F(SavedCollections, one_without_patterns_and_names_from_a_file_is_filled_by_calls) {
+  HookConfiguration configuration = parse_hook_configuration(
+      R"({"HookParameters": {"save_interval": 1},
+          "CollectionConfigurations": [{"CollectionName": "mine"}]})",
+      "hook.json");
+  Hook hook(std::move(configuration), store);
+  hook.next_step();
+  hook.save_tensor("a", view({1}), {"mine"});
+  EXPECT_THAT(hook.close().problems, IsEmpty());
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("a"));
+}
+
+TEST_F(SavedCollections, ones_that_nothing_came_into_are_told_at_the_close) {
+  options.include_collections = {"mine\x1b", "never_made"};
+  auto hook = make_hook();
+  hook->get_collection("mine\x1b");
+  EXPECT_THAT(saved(*hook, {"loss"}), ElementsAre("loss"));
+  EXPECT_FALSE(report.disabled);
+  EXPECT_THAT(report.problems,
+              ElementsAre(HasSubstr("into the collection \"mine\\x1b\""), HasSubstr("never_made")));
+}
+
+TEST_F(SavedCollections, ones_with_misspelt_names_cost_an_error_each_and_the_rest_is_saved) {
+  for (const bool made : {true, false}) {
     store = std::make_shared<MemoryStore>();
-    options.include_collections = included ? Names{"empty"} : Names{};
+    logged_.clear();
+    options.include_collections = {"gradeints", "weights"};
     auto hook = make_hook();
-    hook->get_collection("empty");
-    hook->next_step();
-    report = hook->close();
-    EXPECT_TRUE(report.disabled);
-    EXPECT_THAT(report.problems.front(), HasSubstr("empty"));
+    if (made) hook->get_collection("gradeints");
+    EXPECT_THAT(saved(*hook, {"fc.weight", "gradient/fc.weight", "loss"}, 3),
+                ElementsAre("fc.weight", "loss"));
+    EXPECT_FALSE(report.disabled);
+    EXPECT_THAT(report.problems, ElementsAre(HasSubstr("gradeints; did you mean gradients?")));
+    EXPECT_EQ(times_logged("gradeints"), 1);
   }
 }
 
-TEST_F(SavedCollections, one_without_patterns_and_names_is_thrown_when_errors_are_let_out) {
+TEST_F(SavedCollections, one_with_a_misspelt_name_that_a_call_has_filled_is_no_error) {
+  options.include_collections = {"weight"};
+  auto hook = make_hook();
+  const TensorHandle a = hook->handle("a", {"weight"});
+  hook->next_step();
+  hook->save_tensor(a, view({1}));
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("a"));
+}
+
+TEST_F(SavedCollections,
+       a_misspelt_name_is_thrown_once_and_saving_goes_on_when_errors_are_let_out) {
   options.on_error = OnError::Throw;
   auto hook = make_hook();
-  hook->get_collection("empty");
+  hook->get_collection("gradeints");
   try {
     hook->next_step();
     FAIL() << "accepted";
   } catch (const InvalidCollectionConfiguration& error) {
-    EXPECT_EQ(error.name, "empty");
+    EXPECT_EQ(error.name, "gradeints");
+    EXPECT_THAT(error.what(), HasSubstr("did you mean gradients?"));
   }
+  hook->save_tensor("loss", view({1}));
+  EXPECT_THAT(saved(*hook, {"loss"}), ElementsAre("loss"));
+  EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1));
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr("gradeints")));
+}
+
+TEST_F(SavedCollections, an_empty_name_among_those_to_save_is_refused) {
+  options.include_collections = {""};
+  EXPECT_THROW(make_hook(), UsageError);
 }
 
 TEST_F(SavedCollections, one_that_is_asked_for_comes_into_being_and_stays_the_same) {

@@ -54,6 +54,40 @@ TEST(HookConfiguration, ignores_unknown_keys_at_the_top_silently) {
   EXPECT_THAT(log.lines(), IsEmpty());
 }
 
+TEST(HookConfiguration, names_misspelt_keys_at_the_top_and_in_the_wrapper) {
+  const testing::LogCapture log;
+  parse(R"({"DebugHookConfg": {}, "HookParameter": {}, "DebugRuleConfigurations": []})");
+  ASSERT_EQ(log.lines().size(), 2U);
+  EXPECT_EQ(
+      log.lines()[0].second,
+      "hook.json: the key \"DebugHookConfg\" is unknown and ignored; the nearest known one is "
+      "\"DebugHookConfig\"");
+  EXPECT_THAT(log.lines()[1].second, HasSubstr("\"HookParameters\""));
+  const testing::LogCapture inside;
+  parse(R"({"DebugHookConfig": {"ColectionConfigurations": []}})");
+  ASSERT_EQ(inside.lines().size(), 1U);
+  EXPECT_THAT(inside.lines()[0].second, StartsWith("hook.json: DebugHookConfig: the key"));
+  EXPECT_THAT(inside.lines()[0].second, HasSubstr("\"CollectionConfigurations\""));
+}
+
+TEST(HookConfiguration, tells_of_a_start_that_is_not_before_the_end) {
+  const testing::LogCapture log;
+  parse(hook_and_collection(R"("start_step": 10, "end_step": 5)", R"("train.start_step": 3)"));
+  ASSERT_EQ(log.lines().size(), 2U);
+  EXPECT_EQ(log.lines()[0].second,
+            "hook.json: HookParameters: start_step 10 is not before end_step 5: the interval saves "
+            "nothing");
+  EXPECT_EQ(log.lines()[1].second,
+            "hook.json: CollectionConfigurations[0].CollectionParameters: start_step 10 is not "
+            "before end_step 5: the interval saves nothing (EVAL, PREDICT, GLOBAL)");
+}
+
+TEST(HookConfiguration, an_end_of_0_and_a_start_before_the_end_are_no_mistakes) {
+  const testing::LogCapture log;
+  parse(hook_and_collection(R"("start_step": 10, "end_step": 0)", R"("end_step": 11)"));
+  EXPECT_THAT(log.lines(), IsEmpty());
+}
+
 TEST(HookConfiguration, has_the_collections_in_the_files_order_and_includes_them) {
   const auto read = parse(
       R"({"CollectionConfigurations": [{"CollectionName": "relu"},

@@ -10,6 +10,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/format/index_reader.h"
+#include "cupel/trial/verify_run.h"
 #include "hook_fixture.h"
 
 namespace cupel {
@@ -19,6 +20,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
 const std::vector<float> kFour = {1, -2, 3, 4};
@@ -118,6 +120,23 @@ TEST_P(AnyHookTest, every_dtype_is_saved_under_its_name) {
     EXPECT_EQ(trial->tensor(std::string(to_string(dtype)) + ".weight").value(0).dtype(), dtype);
   }
   EXPECT_EQ(trial->tensor("utf8.weight").value(0).strings(), words);
+}
+
+TEST_P(AnyHookTest, counts_rows_and_bytes_of_values_as_readers_do) {
+  auto hook = make_hook();
+  for (int step = 0; step < 3; ++step) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(ramp(100)));
+    hook->save_scalar("loss", 1);  // in the index, as everything up to 64 bytes
+  }
+  const HookReport report = hook->close();
+  EXPECT_EQ(report.rows, 6);
+  EXPECT_EQ(report.value_bytes, 3 * (400U + 8U));
+  EXPECT_EQ(open_trial()->totals().rows, report.rows);
+  EXPECT_EQ(open_trial()->totals().value_bytes, report.value_bytes);
+  const VerifyReport verified = verify_run(*store);
+  EXPECT_EQ(verified.rows, static_cast<std::uint64_t>(report.rows));
+  EXPECT_EQ(verified.value_bytes, report.value_bytes);
 }
 
 TEST_P(AnyHookTest, saves_only_what_a_saved_collection_wants_at_the_step) {
@@ -361,6 +380,30 @@ TEST_P(AnyHookTest, names_that_cannot_be_are_refused) {
   const HookReport report = hook->close();
   EXPECT_EQ(report.problems.size(), 4);
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("fine \xc3\xa9\n\""));
+}
+
+TEST_P(AnyHookTest, a_name_that_cannot_be_is_reported_once_and_escaped) {
+  auto hook = make_hook();
+  for (int i = 0; i < 200; ++i) {
+    hook->next_step();
+    hook->save_tensor("\xff\x1b[2J.weight", view(kFour));
+    hook->save_scalar("loss", 1);
+  }
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr(R"("\xff\x1b[2J.weight")")));
+  EXPECT_EQ(logged_.find('\x1b'), std::string::npos);
+  EXPECT_EQ(report.steps_committed, 200);
+}
+
+TEST_P(AnyHookTest, names_that_cannot_be_leave_room_for_other_problems) {
+  auto hook = make_hook();
+  hook->next_step();
+  for (int i = 0; i < 200; ++i) hook->save_scalar("\xff" + std::to_string(i), 1);
+  hook->save_tensor("bad.weight", TensorView(static_cast<const float*>(nullptr), {4}));
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, SizeIs(11));
+  EXPECT_THAT(report.problems[9], HasSubstr("further names"));
+  EXPECT_THAT(report.problems.back(), HasSubstr("bad.weight"));
 }
 
 TEST_P(AnyHookTest, segments_are_sealed_when_they_are_large) {

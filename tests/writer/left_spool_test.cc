@@ -55,6 +55,11 @@ class LeftSpool : public SpoolTest {
     connect_again();
   }
 
+  // The next hook uploads in the background: nothing is in the store before this returns.
+  void await_first_segment() const {
+    while (count(kIndexPrefix) == 0) std::this_thread::yield();
+  }
+
  private:
   // Again if the hook, which may still be sealing, takes a file away meanwhile.
   void copy_spools() {
@@ -76,7 +81,7 @@ TEST_F(LeftSpool, is_uploaded_by_the_next_hook_before_it_has_a_step) {
   EXPECT_EQ(count(kIndexPrefix), 0U);
   options.existing = Existing::Continue;
   auto hook = make_hook();
-  while (count(kIndexPrefix) == 0) std::this_thread::yield();
+  await_first_segment();
   EXPECT_EQ(defect(4), "");
   train(*hook, 3);
   EXPECT_THAT(hook->close().problems, IsEmpty());
@@ -138,6 +143,7 @@ TEST_F(LeftSpool, of_a_finished_run_is_continued) {
   options.existing = Existing::Continue;
   auto hook = make_hook();
   train(*hook, 2);
+  await_first_segment();
   EXPECT_FALSE(open_trial()->ended());
   hook->close();
   EXPECT_EQ(defect(6), "");

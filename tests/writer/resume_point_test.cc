@@ -121,6 +121,18 @@ TEST_F(ResumePoint, rows_of_one_file_may_be_hidden_in_part) {
   EXPECT_EQ(last(), counters({{Mode::Global, 3}, {Mode::Eval, 2}}));
 }
 
+TEST_F(ResumePoint, the_last_saved_step_is_the_last_one_that_has_visible_rows) {
+  EXPECT_EQ(last_saved_step(store_, "worker_0"), -1);
+  WorkerWriter first = attempt(0);
+  save_apart(first, {{3, Mode::Eval, 0}, {20, Mode::Train, 9}});
+  close(0, {{Mode::Global, 90}});
+  EXPECT_EQ(last_saved_step(store_, "worker_0"), 20);
+  WorkerWriter second = attempt(1);
+  save_apart(second, {{5, Mode::Train, 2}, {6, Mode::Train, 3}});
+  EXPECT_EQ(last_saved_step(store_, "worker_0"), 6);
+  EXPECT_EQ(last_saved_step(store_, "worker_1"), -1);
+}
+
 TEST_F(ResumePoint, an_attempt_without_a_whole_step_hides_nothing) {
   WorkerWriter first = attempt(0);
   save(first, 8);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cupel/core/error.h"
+#include "cupel/format/layout.h"
 #include "cupel/trial/trial.h"
 #include "cupel/trial/verify_run.h"
 #include "store/scratch_directory.h"
@@ -93,6 +94,12 @@ TEST_F(SealRun, what_was_sealed_by_others_is_as_the_writer_would_have_left_it) {
     again.save(step, {filled("w", 100, static_cast<float>(step)), scalar("loss", 1)});
   again.seal();
   EXPECT_TRUE(contents() == sealed_later);
+}
+
+TEST_F(SealRun, a_run_that_was_interrupted_is_seen_to_be_so_afterwards) {
+  DirectoryLock::try_acquire(scratch_.path(), lock_name("worker_0"));
+  seal();
+  EXPECT_EQ(Trial(std::make_shared<LocalStore>(scratch_.path())).status(), RunStatus::Interrupted);
 }
 
 TEST_F(SealRun, an_index_that_is_cut_anywhere_in_its_last_step_keeps_the_others) {

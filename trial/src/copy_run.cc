@@ -51,7 +51,6 @@ class RunCopy {
     std::uint64_t done_at = 0;  // by the count of events
   };
 
-  void require_empty_destination() const;
   void list_jobs(bool ended);
   void copy_jobs();
   void perform(Job& job);
@@ -78,7 +77,7 @@ class RunCopy {
 };
 
 CopyReport RunCopy::run() {
-  require_empty_destination();
+  trial_detail::require_empty_destination(to_, "a copy");
   // What was there before anything else was looked at does not lack what came before it.
   const bool ended = from_.stat(kEndMarker).has_value();
   const std::vector<ObjectInfo> ended_workers = from_.list(kEndedPrefix);
@@ -101,14 +100,6 @@ CopyReport RunCopy::run() {
   report_.steps = static_cast<std::uint64_t>(
       std::distance(steps_.begin(), std::unique(steps_.begin(), steps_.end())));
   return report_;
-}
-
-void RunCopy::require_empty_destination() const {
-  const auto there = to_.list("");
-  if (there.empty()) return;
-  throw UsageError("The destination of a copy must be empty or not there: " + to_.location() +
-                   " holds " + there.front().key +
-                   (there.size() > 1 ? " and " + std::to_string(there.size() - 1) + " more" : ""));
 }
 
 void RunCopy::list_jobs(bool ended) {

@@ -367,8 +367,10 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
                 .first_row = static_cast<std::uint32_t>(first),
                 .mode = header.mode};
   fill_forms(worker, batch, rows);
+  const std::size_t reserved = first + rows.layout->before_reserved().size();
+  const std::size_t after = last - rows.layout->after_reserved().size();
   for (std::size_t row = first; row < last; ++row)
-    if (block_->is_stored(row)) rows.value_bytes += block_->length(row);
+    if (row < reserved || row >= after) rows.value_bytes += block_->value_bytes(row);
   worker.steps->append(rows);
   worker.progress = header.step;
   news_ = true;

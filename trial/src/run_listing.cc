@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cupel/core/error.h"
+
 namespace cupel::trial_detail {
 
 RunListing RunListing::read(const Store& store) {
@@ -24,6 +26,14 @@ RunListing RunListing::read(const Store& store) {
   for (const auto& [name, size] : segments) listing.workers[name.worker].push_back({name, size});
   listing.foreign.assign(foreign.begin(), foreign.end());
   return listing;
+}
+
+void require_empty_destination(const Store& to, const std::string& of) {
+  const auto there = to.list("");
+  if (there.empty()) return;
+  throw UsageError("The destination of " + of + " must be empty or not there: " + to.location() +
+                   " holds " + there.front().key +
+                   (there.size() > 1 ? " and " + std::to_string(there.size() - 1) + " more" : ""));
 }
 
 std::int64_t num_workers_of(const std::map<std::string, CollectionsFile>& files) {

@@ -25,6 +25,9 @@ struct RunListing {
   static RunListing read(const Store& store);
 };
 
+/// Throws UsageError, saying of what it is the destination, unless the store is empty.
+void require_empty_destination(const Store& to, const std::string& of);
+
 /// How many workers the newest attempt of a run says it has.
 std::int64_t num_workers_of(const std::map<std::string, CollectionsFile>& files);
 

@@ -142,23 +142,22 @@ void SegmentCheck::take(const IndexBatch& batch) {
       if (steps.empty() || steps.back() != last_step) steps.push_back(last_step);
     }
     if (batch.inline_begin.has(row)) {
-      if (!of_hook) ++values;
       const RowClaims claims(batch, row);
       const auto begin = static_cast<std::size_t>(batch.inline_begin[row]);
       const auto end = static_cast<std::size_t>(batch.inline_end[row]);
       const std::span<const std::byte> bytes(batch.inline_bytes + begin, end - begin);
+      if (!of_hook) count_value(bytes.size());
       if (std::string defect = claims_defect(claims, bytes); !defect.empty())
         findings.damage(index_key_, batch.message_offset, std::move(defect));
     } else if (batch.offset.has(row)) {
       in_events.emplace_back(batch, row);
-      if (!of_hook) ++values;
+      if (!of_hook) count_value(in_events.back().length);
     }
   }
   std::sort(in_events.begin(), in_events.end(),
             [](const RowClaims& a, const RowClaims& b) { return a.offset < b.offset; });
   for (RowClaims& claims : in_events) {
     if (stop_.stop_requested()) return;
-    value_bytes += claims.length;
     check_value(claims);
     stored_.push_back({claims.offset, claims.length, claims.step, std::move(claims.tensor)});
   }

@@ -46,6 +46,10 @@ class SegmentCheck {
   void check_index(const ObjectInfo& info);
   void check_end(SegmentEnd end, const IndexReader& reader);
   void take(const IndexBatch& batch);
+  void count_value(std::uint64_t bytes) noexcept {
+    ++values;
+    value_bytes += bytes;
+  }
   void check_value(const RowClaims& claims);
   void check_long_value(const RowClaims& claims);
   std::optional<std::span<const std::byte>> fetch(const RowClaims& claims);

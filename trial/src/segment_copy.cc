@@ -65,7 +65,8 @@ bool SegmentCopy::read_index_as_is(std::uint64_t size) {
   steps_.clear();
   needed_events_ = 0;
   if (size > kMostAtOnce)
-    throw StoreError(index_key_, false, "it is too large to be copied in one piece");
+    throw StoreError(index_key_, false, "it is too large to be copied in one piece",
+                     from_.location());
   auto file = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(size));
   file->resize(from_.get_range(index_key_, 0, file->span()));
   if (file->size() != size)
@@ -105,7 +106,8 @@ bool SegmentCopy::copy_events() {
   if (*size > kMostAtOnce)
     throw StoreError(events_key_, false,
                      "it is too large to be put in one piece, as the destination demands: size " +
-                         std::to_string(*size));
+                         std::to_string(*size),
+                     from_.location());
   AlignedBuffer bytes(static_cast<std::size_t>(*size));
   bytes.resize(from_.get_range(events_key_, 0, bytes.span()));
   if (bytes.size() < needed_events_)
@@ -140,7 +142,8 @@ void SegmentCopy::require_events() const {
   const std::optional<ObjectInfo> info = to_.stat(events_key_);
   if (!info || info->size < needed_events_)
     throw StoreError(events_key_, false,
-                     "what was copied is gone from the destination: another program works there");
+                     "what was copied is gone from the destination: another program works there",
+                     to_.location());
 }
 
 }  // namespace cupel::trial_detail

@@ -24,7 +24,7 @@ TensorValue::TensorValue(DType dtype, const Shape& shape,
                          std::uint64_t offset)
     : dtype_(dtype), elements_(shape.elements()), bytes_(std::move(bytes)) {
   if (const char* wrong = trial_detail::value_defect(dtype, shape, bytes_->span()))
-    throw FormatError(std::string(file), offset, wrong);
+    throw DamagedValue(std::string(file), offset, wrong);
   shape_.assign(shape);
 }
 

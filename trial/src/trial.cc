@@ -116,11 +116,12 @@ std::vector<std::int64_t> Trial::steps(Mode mode, bool show_incomplete_steps) co
   return view_->read().steps(mode, show_incomplete_steps, [](const StepRows&) { return true; });
 }
 
-std::vector<std::int64_t> Trial::steps_from(std::int64_t first) const {
+std::vector<std::int64_t> Trial::steps_from(std::int64_t first, bool show_incomplete_steps) const {
   const Reading reading = view_->read();
   std::vector<std::int64_t> merged;
   for (const Snapshot::Worker& worker : reading.workers()) {
-    const std::size_t count = worker.steps->count_until(reading.listed(false), worker.sizes.steps);
+    const std::size_t count =
+        worker.steps->count_until(reading.listed(show_incomplete_steps), worker.sizes.steps);
     std::vector<std::int64_t> own;
     for (std::size_t i = count; i > 0 && worker.steps->step(i - 1).step >= first; --i)
       own.push_back(worker.steps->step(i - 1).step);

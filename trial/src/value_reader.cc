@@ -48,11 +48,11 @@ TensorValue checked_value(const IndexData& data, const ValuePlace& place, Aligne
   const std::string& key = place.rows->files->events_key;
   const std::uint64_t offset = block.offset(place.row);
   if (got == 0 && !buffer.span().empty())
-    throw FormatError(key, offset, "the value lies behind the end of the events file");
+    throw DamagedValue(key, offset, "the value lies behind the end of the events file");
   if (got != block.length(place.row))
-    throw FormatError(key, offset + got, "the events file ends inside the value");
+    throw DamagedValue(key, offset + got, "the events file ends inside the value");
   if (crc32c(buffer.span()) != block.crc32c(place.row))
-    throw FormatError(key, offset, "the value does not have its checksum");
+    throw DamagedValue(key, offset, "the value does not have its checksum");
   return TensorValue(form.dtype, shape_of(form),
                      std::make_shared<const AlignedBuffer>(std::move(buffer)), key, offset);
 }
@@ -111,12 +111,12 @@ std::optional<AlignedBuffer> ValueReader::memory_for(const ValuePlace& place) {
   // Divided, not multiplied: a product could wrap around.
   if (element != 0 &&
       (length % element != 0 || length / element != static_cast<std::uint64_t>(form.elements)))
-    throw FormatError(key, offset, "the value's length does not fit its type and shape");
+    throw DamagedValue(key, offset, "the value's length does not fit its type and shape");
   if (!requests_cost_ || length > kTrustedBytes) {
     const std::optional<bool> is_there = holds(*place.rows->files, offset, length);
     if (!is_there) return std::nullopt;
     if (!*is_there)
-      throw FormatError(key, offset, "the value lies behind the end of the events file");
+      throw DamagedValue(key, offset, "the value lies behind the end of the events file");
   }
   return AlignedBuffer(static_cast<std::size_t>(length));
 }

@@ -32,7 +32,7 @@ struct StepRows {
   std::int64_t step = 0;
   std::int64_t mode_step = 0;
   std::int64_t time_us = 0;
-  std::uint64_t value_bytes = 0;  ///< In the events file.
+  std::uint64_t value_bytes = 0;  ///< Without reserved tensors.
   const RowBlock* block = nullptr;
   const NameLayout* layout = nullptr;
   const SegmentFiles* files = nullptr;

@@ -4,11 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "cupel/core/collection_configuration.h"
 #include "cupel/core/configuration_reading.h"
+#include "cupel/core/nearest_names.h"
 #include "cupel/core/pattern.h"
 #include "option_limits.h"
 #include "save_plan.h"
@@ -30,6 +32,18 @@ constexpr std::array<std::string_view, 14> kHookKeys = {
     "tensorboard_dir", "include_collections", "spool_dir", "spool_bytes",
     "when_full",       "upload_parallelism",  "s3_sync",   "close_timeout",
     "segment_bytes",   "segment_age"};
+
+// Beside them what other parts of a managed job have.
+constexpr std::array<std::string_view, 9> kOuterKeys = {kWrapper,
+                                                        kLocalPath,
+                                                        kHookParameters,
+                                                        kCollections,
+                                                        "S3OutputPath",
+                                                        "DebugRuleConfigurations",
+                                                        "ProfilerConfig",
+                                                        "ProfilerRuleConfigurations",
+                                                        "TensorBoardOutputConfig"};
+constexpr std::size_t kMostOuterKeys = 1000;
 
 constexpr std::int64_t kMostSeconds = 365 * 24 * 3600;
 
@@ -112,6 +126,35 @@ void warn_of_saving_nothing(const std::optional<ReductionConfig>& config,
                               "asked for: nothing is saved of these tensors");
 }
 
+// Tells of ranges of steps that are empty by mistake. An end of 0 says that nothing is to be saved.
+void warn_of_empty_ranges(const SaveConfig& config, const ConfigurationValue& parameters) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Mode>> ranges;
+  for (const Mode mode : kAllModes) {
+    const SaveConfigMode steps = config.mode(mode);
+    const std::int64_t end = steps.end_step.value_or(0);
+    if (end > 0 && steps.start_step >= end) ranges[{steps.start_step, end}].push_back(mode);
+  }
+  for (const auto& [range, modes] : ranges) {
+    std::string names;
+    for (const Mode mode : modes) names.append(names.empty() ? "" : ", ").append(to_string(mode));
+    parameters.report().warning(parameters.path(),
+                                "start_step " + std::to_string(range.first) +
+                                    " is not before end_step " + std::to_string(range.second) +
+                                    ": the interval saves nothing" +
+                                    (modes.size() < kAllModes.size() ? " (" + names + ")" : ""));
+  }
+}
+
+// Of keys beside ours that are nearly one of these. Others belong to somebody else.
+void warn_of_misspelt_keys(const ConfigurationValue& object) {
+  if (object.size() > kMostOuterKeys) return;
+  const std::vector<std::string> known(kOuterKeys.begin(), kOuterKeys.end());
+  object.for_each_member([&](const std::string& key, const ConfigurationValue&) {
+    if (std::ranges::find(known, key) == known.end() && !nearest_names(key, known).empty())
+      object.report().unknown_key(object.path(), key, kOuterKeys);
+  });
+}
+
 void read_hook_parameters(const ConfigurationValue& value, HookOptions& options) {
   SavingParameters parameters;
   if (expect_object(value)) {
@@ -129,6 +172,7 @@ void read_hook_parameters(const ConfigurationValue& value, HookOptions& options)
       options.reduction_config.reset();
   }
   options.save_config = parameters.times.over(hook_save_config(options));
+  if (parameters.times.any()) warn_of_empty_ranges(options.save_config, value);
 }
 
 // The entries as the hook will have them: known collections keep their patterns.
@@ -136,10 +180,11 @@ void read_collections(const ConfigurationValue& value, HookConfiguration& result
   const Collections initial = initial_collections(result.options);
   std::size_t place = 0;
   for (const CollectionConfiguration& entry : read_collection_configurations(value)) {
+    const ConfigurationValue parameters = value.item(place++).member(kCollectionParameters);
     if (!is_scalar_collection(entry.name))
-      warn_of_saving_nothing(entry.parameters.reduction_config(),
-                             value.item(place).member(kCollectionParameters));
-    ++place;
+      warn_of_saving_nothing(entry.parameters.reduction_config(), parameters);
+    if (entry.parameters.times.any())
+      warn_of_empty_ranges(entry.parameters.times.over(result.options.save_config), parameters);
     const auto known = initial.find(entry.name);
     result.collections.push_back(
         entry.applied_to(known == initial.end() ? Collection(entry.name) : known->second,
@@ -167,11 +212,13 @@ HookConfiguration parse_hook_configuration(std::string_view json, std::string_vi
     report.error({}, "a configuration must be an object, not " + root.shown());
     report.finish();
   }
+  warn_of_misspelt_keys(root);
   const ConfigurationValue body = root.has_member(kWrapper) ? root.member(kWrapper) : root;
   if (!body.is_object()) {
     body.refuse("an object");
     report.finish();
   }
+  if (root.has_member(kWrapper)) warn_of_misspelt_keys(body);
   if (const auto directory = read_path(body.member(kLocalPath)))
     result.options.out_dir = *directory;
   else if (result.options.out_dir.empty())

@@ -10,6 +10,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
@@ -51,6 +52,8 @@ void check_options(const HookOptions& options) {
     demand(*budget > 0 && *budget < 1,
            "overhead_budget is a share, above 0 and below 1: " + std::to_string(*budget));
   for (const std::string& pattern : options.include_regex) static_cast<void>(Pattern(pattern));
+  for (const std::string& name : options.include_collections)
+    demand(!name.empty(), "include_collections has an empty name");
 }
 
 // Options as they hold in this process: who it is, and no wait that a clock cannot add.
@@ -85,11 +88,12 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
       inert(!saving_enabled() || !lasting_encoder()),
       store(inert ? nullptr : std::move(into)),
       collections(initial_collections(options)),
-      groups(collections, [this](const Membership& members) { return decide(members); }),
-      at_exit_([this] { close_at_exit(); }) {
+      groups(collections, [this](const Membership& members) { return decide(members); }) {
   for (Collection& collection : configured)
     collections.insert_or_assign(collection.name(), std::move(collection));
   if (inert) return;
+  // Static objects of the encoder were made before: they are destroyed after the call at exit.
+  at_exit_.emplace([this] { close_at_exit(); });
   if (options.export_tensorboard || !options.tensorboard_dir.empty()) {
     log(LogLevel::Warning,
         "export_tensorboard is kept, but this version does not export to TensorBoard");
@@ -129,6 +133,7 @@ void Hook::State::open() {
     // All go on from there, one keeps the notes.
     if (options.worker != kChief && options.num_workers != 1) checkpoints.reset();
   }
+  find_earlier_steps();
   pool.emplace(options.buffer_bytes, kChunkBytes);
   metrics = MetricLog::from_environment();
   if (options.overhead_budget) {
@@ -154,8 +159,8 @@ void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
   tell(what);
 }
 
-void Hook::State::tell(std::string what) {
-  log(LogLevel::Warning, what);
+void Hook::State::tell(std::string what, LogLevel severity) {
+  log(severity, what);
   const std::lock_guard lock(mutex_);
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(what));
 }
@@ -195,7 +200,7 @@ void Hook::State::disable(const char* what) noexcept {
 void Hook::State::warn_before_first_step(std::string_view name) {
   if (std::exchange(warned_before_first_step_, true)) return;
   log(LogLevel::Warning,
-      "saved before the first next_step(), and so not saved (said once): " + std::string(name));
+      "saved before the first next_step(), and so not saved (said once): " + printable(name));
 }
 
 void Hook::State::note(std::string text) {
@@ -234,10 +239,12 @@ void Hook::State::finish() {
   if (!early_scalars_.empty() && !step_mode) next_step();
   if (!plan) prepare();
   end_step();
+  if (decides && step_mode) report_empty_collections();
   if (writer) writer->wait_until_idle();
   check_writer();
   if (metrics) metrics->flush();
   if (!writes) return;
+  report_hidden_steps();
   // All at once: a second step without values would have the number of the first.
   if (spool) count_lost();
   say_the_rest();
@@ -345,7 +352,7 @@ HookReport Hook::State::told() const noexcept {
     numbers.steps_begun = report.steps_begun;
     numbers.steps_committed = report.steps_committed;
     numbers.last_committed_step = report.last_committed_step;
-    numbers.tensors_saved = report.tensors_saved;
+    numbers.rows = numbers.tensors_saved = report.rows;
     numbers.value_bytes = report.value_bytes;
     numbers.steps_dropped = report.steps_dropped;
     numbers.steps_left_out = report.steps_left_out;
@@ -369,7 +376,7 @@ void Hook::State::fill_report() noexcept {
     const WriterProgress progress = writer->progress();
     report.steps_committed = progress.steps;
     report.last_committed_step = progress.committed_step;
-    report.tensors_saved = progress.rows;
+    report.rows = report.tensors_saved = progress.rows;
     report.value_bytes = progress.value_bytes;
   }
   report.steps_begun = steps_begun;

@@ -69,7 +69,10 @@ struct Hook::State {
 
   // A mistake that costs one call, not the run; told once per tensor.
   void complain(NamedTensor* tensor, const std::string& what);
-  void tell(std::string what);  // in the log and in the report
+  // The same of a name that no tensor can have: the first ten names, each once.
+  void report_illegal_name(std::string_view name, const char* defect);
+  // In the log and in the report.
+  void tell(std::string what, LogLevel severity = LogLevel::Warning);
   void disable(const char* what) noexcept;
   void warn_before_first_step(std::string_view name);
   // Tells readers of the run, with the next step that is committed.
@@ -165,6 +168,12 @@ struct Hook::State {
   bool has_room() const;
   void govern(Clock::time_point begin);
   void count_dropped(std::int64_t step);
+  void report_misspelt_collections();
+  void report_empty_collections();
+  // An attempt hides the steps of earlier ones from its first step on.
+  void find_earlier_steps();
+  void note_hidden_steps();
+  void report_hidden_steps();
   void count_lost();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);
@@ -195,10 +204,13 @@ struct Hook::State {
   std::mutex mutex_;  // what follows; training threads may save at once
   std::vector<std::string> problems_;
   std::vector<std::string> late_complaints_;
+  std::vector<std::size_t> illegal_names_;                          // that were reported, hashed
   std::vector<std::string> notes_;                                  // that are not in the run yet
   std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
   std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
 
+  std::int64_t earlier_last_ = -1;  // the last step of earlier attempts
+  std::int64_t hidden_from_ = -1;   // where this one began to hide them; -1: it has not
   LostSteps dropped_;  // since the last note about it: there was no room for their values
   bool dropped_by_spool_ = false;                          // the first of them
   LostSteps lost_;                                         // the same when they were written
@@ -217,7 +229,7 @@ struct Hook::State {
   Clock::time_point stop_polled_;
   std::atomic<std::int64_t> spent_ns_{0};
   std::atomic<int> calls_{0};
-  const AtExit at_exit_;  // last: while there is anything to close
+  std::optional<AtExit> at_exit_;  // last: while there is anything to close
 };
 
 }  // namespace cupel

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/format/layout.h"
 #include "hook_state.h"
 #include "note_text.h"
@@ -49,7 +50,8 @@ SaveDecision Hook::State::decide(const Membership& members) const {
 
 void Hook::State::next_step() {
   const auto begin = Clock::now();
-  if (!plan) {
+  const bool is_first = !plan;
+  if (is_first) {
     prepare();
     first_begin_ = begin;
   }
@@ -69,6 +71,7 @@ void Hook::State::next_step() {
   ++steps_begun;
   govern(begin);
   begin_step();
+  if (is_first && decides) report_misspelt_collections();
   if (!late_complaints_.empty()) complain(nullptr, joined(std::exchange(late_complaints_, {})));
 }
 
@@ -110,7 +113,10 @@ void Hook::State::begin_step() {
 void Hook::State::end_step() {
   if (!recorder || !recorder->has_records()) return;
   const std::int64_t step = recorder->step();
-  if (!recorder->dropped()) add_own_tensors();
+  if (!recorder->dropped()) {
+    note_hidden_steps();
+    add_own_tensors();
+  }
   const bool is_lost = recorder->dropped();
   Collections changed;
   std::optional<std::vector<std::byte>> file;
@@ -252,12 +258,12 @@ void Hook::State::check_writer() {
 
 NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& tags) {
   if (const char* defect = tensor_name_defect(name)) {
-    complain(nullptr, std::string(defect) + ": \"" + std::string(name.substr(0, 80)) + '"');
+    report_illegal_name(name, defect);
     return nullptr;
   }
   NamedTensor* named = groups.find_or_add(name);
   if (std::ranges::find(tags.names(), std::string_view()) != tags.names().end()) {
-    complain(named, "a collection's name is empty: it was given with " + named->name);
+    complain(named, "a collection's name is empty: it was given with " + printable(named->name));
   } else if (!tags.empty()) {
     groups.join(*named, tags);
   }
@@ -282,11 +288,11 @@ void Hook::State::save_scalar(NamedTensor& named, double value) {
 
 void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDecision& what) {
   if (const char* defect = value_defect(view))
-    return complain(&named, std::string("cannot save ") + named.name + ": " + defect);
+    return complain(&named, "cannot save " + printable(named.name) + ": " + defect);
   named.saved.store(true, std::memory_order_relaxed);
   if (options.dry_run) {
-    log(LogLevel::Debug,
-        "dry run: step " + std::to_string(counters.global) + " would save " + named.name);
+    log(LogLevel::Debug, "dry run: step " + std::to_string(counters.global) + " would save " +
+                             printable(named.name));
   } else if (recorder) {
     recorder->save(named, view, what);
     if (metrics) log_metric(named, view);

@@ -140,10 +140,10 @@ bool complete(const StepCounters& seen) {
   return all || (seen.global >= 0 && unseen == 0);
 }
 
-}  // namespace
-
-StepCounters last_steps(const Store& store, std::string_view worker) {
-  Closed closed = read_closed(store, worker);
+// What the worker's index files say, read from the newest backwards until is_enough(what was seen,
+// the attempt that was read last, and where it begins as far as it was read).
+template <class IsEnough>
+StepCounters seen_steps(const Store& store, std::string_view worker, IsEnough&& is_enough) {
   StepCounters seen;
   std::int64_t hidden_from = std::numeric_limits<std::int64_t>::max();
   std::int32_t attempt = -1;         // of the segment read last,
@@ -155,15 +155,30 @@ StepCounters last_steps(const Store& store, std::string_view worker) {
     if (!segment.first) continue;  // nothing was committed, or nothing is left of it
     attempt = name.attempt;
     begin = *segment.first;
-    if (attempt > closed.attempt) closed = {};
     seen.global = std::max(seen.global, segment.last.global);
     for (const Mode mode : kCountedModes)
       if (seen[mode] < 0) seen[mode] = segment.last[mode];
-    if (complete(seen) || begin <= closed.counters.global) break;
+    if (is_enough(seen, attempt, begin)) break;
   }
+  return seen;
+}
 
+}  // namespace
+
+StepCounters last_steps(const Store& store, std::string_view worker) {
+  Closed closed = read_closed(store, worker);
+  StepCounters seen = seen_steps(
+      store, worker, [&](const StepCounters& so_far, std::int32_t attempt, std::int64_t begin) {
+        if (attempt > closed.attempt) closed = {};
+        return complete(so_far) || begin <= closed.counters.global;
+      });
   for (const Mode mode : kAllModes) seen[mode] = std::max(seen[mode], closed.counters[mode]);
   return seen;
+}
+
+std::int64_t last_saved_step(const Store& store, std::string_view worker) {
+  const auto any = [](const StepCounters& seen, auto...) { return seen.global >= 0; };
+  return seen_steps(store, worker, any).global;
 }
 
 }  // namespace cupel

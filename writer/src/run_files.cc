@@ -55,7 +55,7 @@ RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions
       num_workers_(options.include_workers == "all" ? options.num_workers.value_or(1) : 1) {
   check_worker_name(worker_);
   if (!directory.empty()) {
-    lock_ = DirectoryLock::try_acquire(directory, ".lock-" + worker_);
+    lock_ = DirectoryLock::try_acquire(directory, lock_name(worker_));
     if (lock_ == nullptr) {
       throw UsageError("another process is writing this run as the same worker: " + directory +
                        ", " + worker_);

@@ -6,6 +6,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 
 namespace cupel {
 namespace {
@@ -43,7 +44,7 @@ void check_save_config(const Collection& collection) {
   try {
     collection.save_config()->validate();
   } catch (const UsageError& error) {
-    throw UsageError("The save_config of collection \"" + collection.name() +
+    throw UsageError("The save_config of collection \"" + printable(collection.name()) +
                      "\" is illegal: " + error.what());
   }
 }
@@ -112,25 +113,22 @@ std::vector<SavedCollection> saved_collections(const Collections& collections,
           "include_collections, or give the patterns as include_regex");
     }
   }
-  for (const std::string& name : included) {
-    if (collections.contains(name)) continue;
-    log(LogLevel::Warning,
-        "collection \"" + name +
-            "\" is to be saved but was not configured; it holds what calls put into it");
-    save(Collection(name));
-  }
+  for (const std::string& name : included)
+    if (!collections.contains(name)) save(Collection(name));
   return saved;
 }
 
+std::vector<std::string> empty_collections(const Collections& collections,
+                                           const HookOptions& options) {
+  std::set<std::string, std::less<>> names = included_names(options);
+  std::erase_if(names, [&](const std::string& name) { return collections.contains(name); });
+  for (const auto& [name, collection] : collections)
+    if (is_filled_by_calls_only(collection, options.profile)) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
 SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
-  const Collections builtin = builtin_collections(options.profile);
-  for (const auto& [name, collection] : collections) {
-    if (!builtin.contains(name) && collection.include_regex().empty() &&
-        collection.tensor_names().empty()) {
-      throw InvalidCollectionConfiguration(name);
-    }
-    check_save_config(collection);
-  }
+  for (const auto& [name, collection] : collections) check_save_config(collection);
   timetables_.push_back(timetable(hook_save_config(options)));
   for (SavedCollection& saved : saved_collections(collections, options)) {
     std::size_t times = 0;

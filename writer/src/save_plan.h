@@ -43,8 +43,7 @@ class SaveSteps {
 // Immutable.
 class SavePlan {
  public:
-  // Throws InvalidCollectionConfiguration for a collection of the user's without patterns and
-  // names, UsageError naming the collection for a save config with illegal values.
+  // Throws UsageError naming the collection for a save config with illegal values.
   SavePlan(const Collections& collections, const HookOptions& options);
 
   // Which saved collections contain the tensor, by name, by pattern, or because `tags` name them.
@@ -83,6 +82,11 @@ Collections initial_collections(const HookOptions& options);
 // Those that the options say are to be saved, by name; then those that nobody configured.
 std::vector<SavedCollection> saved_collections(const Collections& collections,
                                                const HookOptions& options);
+
+// The names of collections of the user's that nothing can be in but what calls put there, and
+// nothing is in so far; also those that are to be saved and were never configured.
+std::vector<std::string> empty_collections(const Collections& collections,
+                                           const HookOptions& options);
 
 // When the hook saves: options.save_config, or the profile's default where that says nothing.
 SaveConfig hook_save_config(const HookOptions& options);

@@ -136,7 +136,7 @@ void remove_events_without_index(LocalStore& run, std::string_view worker,
 
 // What a put that was killed has left.
 void remove_temporary_files(const LocalStore& run, std::string_view worker, SealReport& report) {
-  const std::string of_worker = "_" + std::string(worker) + ".arrow.";
+  const std::string of_worker = std::string("_").append(worker).append(".arrow.");
   const std::string place = run.location() + "/index";
   std::error_code failure;
   if (fs::is_symlink(place, failure)) return;  // what lies there is not the run's
@@ -235,15 +235,18 @@ SealReport seal_run(const std::string& directory) {
   LocalStore run(directory);
   const std::set<std::string> workers = workers_of(run);
   if (workers.empty()) throw MissingCollectionFiles(run.location());
-  std::vector<std::unique_ptr<DirectoryLock>> locks;
+  // A lock file that a writer left stays: by it the run is seen to be interrupted.
+  std::vector<std::unique_ptr<DirectoryLock>> of_writers, made_here;
   for (const std::string& worker : workers) {
-    locks.push_back(DirectoryLock::try_acquire(run.location(), ".lock-" + worker));
-    if (locks.back() == nullptr)
+    const bool was_there = run.stat(lock_name(worker)).has_value();
+    auto lock = DirectoryLock::try_acquire(run.location(), lock_name(worker));
+    if (lock == nullptr)
       throw UsageError("a process is writing this run: " + run.location() + ", " + worker);
+    (was_there ? of_writers : made_here).push_back(std::move(lock));
   }
   SealReport report;
   for (const std::string& worker : workers) seal_worker(run, worker, report);
-  for (const auto& lock : locks) lock->remove_file();
+  for (const auto& lock : made_here) lock->remove_file();
   return report;
 }
 

@@ -169,7 +169,8 @@ void SegmentWriter::go_on_after_error() {
   const std::uint64_t size = index ? index->size : 0;
   const bool may_be_sealed = size == open_->sealed_size;
   if ((size == open_->index_size) == may_be_sealed)
-    throw StoreError(open_->name.index_key(), false, "something lies behind the last step");
+    throw StoreError(open_->name.index_key(), false, "something lies behind the last step",
+                     store_.location());
   if (may_be_sealed) {
     open_.reset();
   } else if (open_->steps == 0) {

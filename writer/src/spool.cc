@@ -27,8 +27,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kAddress = "spool.json";
 constexpr std::uint64_t kLongestAddress = 64U << 10U;
 
-std::string lock_name(const std::string& worker) { return ".lock-" + worker; }
-
 const char* variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : value;

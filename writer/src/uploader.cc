@@ -189,7 +189,7 @@ bool Uploader::State::perform(const Job& job) {
 
 void Uploader::State::upload(const std::string& key) {
   const auto bytes = run->get(key, kAnySize);
-  if (!bytes) throw StoreError(key, false, "it is gone from " + run->location());
+  if (!bytes) throw StoreError(key, false, "it is gone", run->location());
   remote->put(key, *bytes);
 }
 
@@ -198,7 +198,8 @@ bool Uploader::State::upload_values(const UploadQueue::Segment& segment) {
     const std::string key = segment.name.index_key();
     if (const auto there = remote->get(key, kAnySize)) {
       if (there != run->get(key, kAnySize))
-        throw StoreError(key, false, "another process has written it, as the same worker");
+        throw StoreError(key, false, "another process has written it, as the same worker",
+                         remote->location());
       return true;
     }
   }

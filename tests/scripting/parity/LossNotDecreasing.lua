@@ -194,8 +194,10 @@ return cupel.rule {
         end
       end
     end
+    local remembered, judged = false, false
     for _, loss in ipairs(losses_at(trial, step, chosen)) do
       local found, why_not = take(self, trial, step, loss)
+      if found then judged = true else remembered = true end
       if found and found.fired then
         self:issue {
           tensor = loss.name,
@@ -209,5 +211,6 @@ return cupel.rule {
         explain(self, trial, step, loss, found and found.compared or why_not)
       end
     end
+    if remembered and not judged then self:only_remembered() end
   end,
 }

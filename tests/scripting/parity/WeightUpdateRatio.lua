@@ -161,7 +161,9 @@ local function judge(self, tensor, now, worker, history, mode)
   end
   local before = partner_of(history, now, params.num_steps)
   if not before then
-    if #history == 0 then return { read = "nothing", compared = "the first saved step" } end
+    if #history == 0 then
+      return { remembered = true, read = "nothing", compared = "the first saved step" }
+    end
     local where = params.num_steps and "in the " .. params.num_steps .. " steps before "
       or "before "
     where = where .. step_text(now.number, mode)
@@ -237,6 +239,7 @@ return cupel.rule {
       return
     end
     if self.mode ~= mode then look_back(self, trial, step, mode) end
+    local remembered, judged = false, false
     for name, worker in trial:each { step = step, collection = "weights" } do
       local tensor, history = trial:tensor(name), history_of(self, name, worker)
       local now = saved_at(tensor, step, worker, mode)
@@ -244,6 +247,7 @@ return cupel.rule {
       if judgement.skipped then
         self:skip { tensor = name, worker = worker, reason = judgement.skipped }
       else
+        if judgement.remembered then remembered = true else judged = true end
         if judgement.fired then
           self:issue {
             tensor = name,
@@ -262,5 +266,6 @@ return cupel.rule {
       end
       remember(self, history, now)
     end
+    if remembered and not judged then self:only_remembered() end
   end,
 }

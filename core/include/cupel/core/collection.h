@@ -68,6 +68,15 @@ enum class Profile { Generic, PyTorch, MXNet, TensorFlow, XGBoost };
 /// The built-in collections of a profile with their patterns.
 Collections builtin_collections(Profile profile);
 
+/// Whether only calls put tensors into the collection: it is not built in, has no patterns and
+/// lists no tensors.
+bool is_filled_by_calls_only(const Collection& collection, Profile profile);
+
+/// What to say where such a collection is to be saved under a name that is nearly a built-in one:
+/// "; did you mean gradients?". Nothing of a name that differs by more than a few letters, in its
+/// first letter, or by a word.
+std::string builtin_name_meant(std::string_view name, Profile profile);
+
 /// Collections that are always saved, named by the user or not.
 const std::vector<std::string>& default_saved_collections(Profile profile);
 

@@ -25,9 +25,10 @@ struct UsageError : Error {
   using Error::Error;
 };
 
-/// A collection that is to be used names neither patterns nor tensors.
-struct InvalidCollectionConfiguration : Error {
-  explicit InvalidCollectionConfiguration(std::string collection_name);
+/// A collection has neither patterns nor tensors, and its name is nearly that of a built-in one.
+struct InvalidCollectionConfiguration : UsageError {
+  /// `hint` ends the message: "; did you mean gradients?"
+  explicit InvalidCollectionConfiguration(std::string collection_name, std::string_view hint = {});
   std::string name;
 };
 
@@ -101,16 +102,23 @@ struct FormatError : IndexReaderException {
   std::string problem;  ///< What is wrong, without the place.
 };
 
+/// The damage is in one value of a run; the steps and the other values of the run are readable.
+struct DamagedValue : FormatError {
+  using FormatError::FormatError;
+};
+
 /// A store could not do what was asked; `retryable` says whether the same call may succeed later.
 struct StoreError : Error {
-  StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed);
+  StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed,
+             std::string store_location = {});
   std::string key;
   bool retryable;
+  std::string location;  ///< Of the store: a directory or a URL; empty where the key says it all.
 };
 
 /// The medium has no room for what was to be written; what was there before is as it was.
 struct StoreFull : StoreError {
-  StoreFull(std::string object_key, std::string_view what_failed);
+  StoreFull(std::string object_key, std::string_view what_failed, std::string store_location = {});
 };
 
 /// Thrown by Rule::invoke when the rule's condition is met (see rule.h; the runner returns lines

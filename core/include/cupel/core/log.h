@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ using LogSink = std::function<void(LogLevel, std::string_view message)>;
 /// level that CUPEL_LOG_LEVEL (else SMDEBUG_LOG_LEVEL) names: debug, info, warning (default), error
 /// or off.
 void set_log_sink(LogSink sink);
+
+/// The least level that the environment asks for, by the variables above; nothing: off.
+std::optional<LogLevel> log_level();
 
 /// Logs one line; never throws.
 void log(LogLevel level, std::string_view message) noexcept;

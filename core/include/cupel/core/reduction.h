@@ -80,9 +80,12 @@ struct ReductionValues {
 };
 
 /// What is written of a tensor: reductions, the raw value, its shape. An empty one writes nothing.
+///
+/// `reductions` takes all twenty names. The three lists after it are the reference's own form:
+/// names of a part of the twenty, without the prefix.
 struct ReductionConfig {
-  std::vector<std::string> reductions = {};      ///< min max mean std variance sum prod median
-  std::vector<std::string> abs_reductions = {};  ///< The same of the magnitudes.
+  std::vector<std::string> reductions = {};  ///< As parse_reduction reads them: mean, abs_max, l2.
+  std::vector<std::string> abs_reductions = {};  ///< min max mean std variance sum prod median
   std::vector<std::string> norms = {};           ///< l1 l2
   std::vector<std::string> abs_norms = {};
   bool save_raw_tensor = false;
@@ -94,7 +97,8 @@ struct ReductionConfig {
   /// The comma list of configuration files ("min, abs_mean, l2_norm"); blanks and empty entries are
   /// ignored, duplicates collapse, unknown names throw UsageError.
   static ReductionConfig parse(std::string_view text);
-  /// Its inverse: reductions, norms (as "l1_norm"), abs_reductions, abs_norms.
+  /// Its inverse: the plain reductions, norms (as "l1_norm"), and both of the magnitudes,
+  /// also those that `reductions` holds. Throws as set() does.
   std::string to_text() const;
 
   friend bool operator==(const ReductionConfig&, const ReductionConfig&) = default;

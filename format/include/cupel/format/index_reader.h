@@ -95,8 +95,9 @@ enum class SegmentEnd {
 class IndexReader {
  public:
   /// `key` is the file's key in the run; worker, attempt and first step in the file must agree with
-  /// it. Throws UsageError when it is not the key of an index file.
-  explicit IndexReader(std::string key);
+  /// it, the step only if `has_first_step`. Throws UsageError when it is not the key of an index
+  /// file.
+  explicit IndexReader(std::string key, bool has_first_step = true);
   ~IndexReader();
   IndexReader(IndexReader&&) noexcept;
   IndexReader& operator=(IndexReader&&) noexcept;

@@ -37,6 +37,10 @@ std::optional<std::string> parse_collections_key(std::string_view key);
 /// "ended/<worker>".
 std::string ended_key(std::string_view worker);
 
+/// ".lock-<worker>": the lock that the worker's process holds while it writes. Not an object of the
+/// run.
+std::string lock_name(std::string_view worker);
+
 /// Throws UsageError unless `worker` may name a worker: 1 to 128 of letters, digits, '_', '-' and
 /// '.', beginning with a letter or digit.
 void check_worker_name(std::string_view worker);

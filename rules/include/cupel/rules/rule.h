@@ -28,7 +28,8 @@ class Rule {
   Rule& operator=(const Rule&) = delete;
 
   /// Judges a global step. Missing data may be let through: StepUnavailable, TensorUnavailable and
-  /// TensorUnavailableForStep skip the step, every other exception ends the rule with status Error.
+  /// TensorUnavailableForStep skip the step, as does DamagedValue, which the rule's closing line
+  /// names; every other exception ends the rule with status Error.
   virtual Verdict invoke_at_step(std::int64_t step) = 0;
 
   /// Called about once a second by a runner that waits for data, when the rule has judged all that

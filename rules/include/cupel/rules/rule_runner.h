@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "cupel/rules/action.h"
+#include "cupel/rules/incident.h"
 #include "cupel/rules/parameters.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/verdict_line.h"
+#include "cupel/trial/run_status.h"
 
 namespace cupel {
 
@@ -26,13 +28,19 @@ struct RunnerOptions {
   bool wait = true;  ///< false: judge what is there now, then end.
   /// End after so long without a new step.
   std::optional<std::chrono::milliseconds> idle_timeout = std::nullopt;
+  /// End as soon as the run is seen to be interrupted (RunStatus), as at its end: what was
+  /// committed is judged. Nothing follows from it where the locks of writers cannot be seen.
+  bool until_writer_gone = false;
+  /// Called with Interrupted when the run is seen to be so, and with Running when a process writes
+  /// it again; from the thread in run(), between lines.
+  std::function<void(RunStatus)> on_status = {};
   /// Also say per step what each rule selected, read and compared; before it, what hooks noted of
   /// themselves up to that step, each once.
   bool explain = false;
   /// A file to keep the lines in, as JSON; empty: none. `<out>.state` beside it is what a runner
-  /// over the same run with the same rules, parameters and actions goes on from, however this one
-  /// ended (where to begin, and which rules have ended, the state says, not the options), and
-  /// `<out>.status.json` says how the rules stand.
+  /// over the same run with the same rules and parameters goes on from, however this one ended
+  /// (where to begin, and which rules have ended, the state says, not the options; actions are
+  /// those of the new runner), and `<out>.status.json` says how the rules stand.
   ///
   /// "s3://bucket/name" names objects in the same way. They are put whole, and so no more often
   /// than every `out_interval` (twice that from 4 MiB of lines on, thrice from 8 MiB on, and so
@@ -42,9 +50,8 @@ struct RunnerOptions {
   std::chrono::milliseconds out_interval = std::chrono::seconds(5);
   /// Where given, `out` is the key of an object in it.
   std::shared_ptr<Store> out_store = nullptr;
-  /// What is done when an incident begins: a rule fires that had not fired at the last step before
-  /// that it could judge. Once for each incident; where lines are kept in a file, also when the
-  /// runner is killed and another goes on.
+  /// What is done when an incident begins. Once for each incident; where lines are kept in a file,
+  /// also when the runner is killed and another goes on.
   std::vector<Action> actions = {};
   bool dry_run = false;  ///< Nothing is done; lines say what would be.
   /// How often rules are asked between steps (Rule::on_tick).
@@ -59,6 +66,9 @@ struct RuleOptions {
   std::optional<std::int64_t> end_step = std::nullopt;
   std::optional<bool> stop_at_first = std::nullopt;
   std::vector<Action> actions = {};  ///< Of this rule, before the runner's.
+  /// Lines about the rule begin at the first step where it has something to judge. A rule that
+  /// never has gives no line, not even a closing one.
+  bool only_if_fed = false;
   /// What tells it from a rule of the same name, its parameters for instance: a runner does not go
   /// on with what was kept for another.
   std::string configuration = {};
@@ -73,13 +83,24 @@ struct RuleSummary {
   std::int64_t steps_fired = 0;
   std::int64_t steps_evaluated = 0;
   std::int64_t steps_skipped = 0;
-  std::string message;  ///< The error, or why nothing was seen.
+  std::int64_t steps_damaged = 0;  ///< Of these: a value was damaged.
+  std::string message;             ///< The error, or why nothing was seen.
+  bool has_judged = false;         ///< At some step there was something that the rule could judge.
 };
 
 struct RunSummary {
   std::vector<RuleSummary> rules;
   bool found_issues() const noexcept;
+  /// A rule ended with an error, or skipped a value that is damaged.
   bool had_errors() const noexcept;
+};
+
+/// How far a runner has come.
+struct RunnerProgress {
+  std::optional<std::int64_t> newest_step;  ///< The newest complete step that the runner has seen.
+  std::chrono::system_clock::time_point newest_at;  ///< When the runner saw it.
+  std::int64_t steps_judged = 0;  ///< Steps whose lines were given to run()'s caller.
+  std::int64_t steps_behind = 0;  ///< Steps that were seen and are still to be judged.
 };
 
 /// Evaluates several rules over one trial, each with its own cursor, in step order, on a few
@@ -106,16 +127,21 @@ class RuleRunner {
 
   using LineCallback = std::function<void(const VerdictLine&)>;
   using PauseCallback = std::function<void()>;
+  using IncidentCallback = std::function<void(const Incident&)>;
   /// Runs until the end; once per runner. Errors of the trial (damage, a lost store) are let out
   /// after the closing lines of all rules; those of `out`, and of the callbacks, at once.
   /// UsageError for an `out` that was begun with another run or other rules, or that another runner
   /// has open, before any line; or takes over. `on_pause` is called, from the same thread, when no
   /// line follows at once, and every few steps while lines follow each other: whoever gathers lines
-  /// sends them on then, and once more when run() has ended.
-  RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {});
+  /// sends them on then, and once more when run() has ended. `on_incident_over` is called, from the
+  /// same thread, behind the lines of the step and rule where an incident is over.
+  RunSummary run(const LineCallback& on_line, const PauseCallback& on_pause = {},
+                 const IncidentCallback& on_incident_over = {});
   /// Ends run() soon, from any thread or from inside the callback; rules that have not ended are
   /// Stopped, and actions that were begun have a few seconds left.
   void stop();
+  /// How far run() has come; from any thread, also before and after run().
+  RunnerProgress progress() const;
 
  private:
   struct State;

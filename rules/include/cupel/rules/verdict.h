@@ -33,6 +33,7 @@ struct Skip {
   std::string tensor = {};
   std::string worker = {};
   std::string reason = {};
+  bool damaged = false;  ///< The value is there and damaged, which no writer leaves.
 };
 
 /// The outcome of one evaluation at one step. Default-made: nothing found.
@@ -53,6 +54,8 @@ class Verdict {
   void observe(Observation observation) { observations_.push_back(std::move(observation)); }
   /// Counts values that were evaluated.
   void count(std::int64_t datapoints) noexcept { datapoints_ += datapoints; }
+  /// Counts values that were only remembered, because a judgement needs those of later steps too.
+  void remember(std::int64_t datapoints) noexcept { remembered_ += datapoints; }
   /// Says that a NaN was met in what was saved at this step and looked at.
   void saw_nan() noexcept { nan_seen_ = true; }
   /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
@@ -75,6 +78,7 @@ class Verdict {
   const std::vector<Skip>& skips() const noexcept { return skips_; }
   const std::vector<Observation>& observations() const noexcept { return observations_; }
   std::int64_t datapoints() const noexcept { return datapoints_; }
+  std::int64_t remembered() const noexcept { return remembered_; }
   bool nan_seen() const noexcept { return nan_seen_; }
 
  private:
@@ -84,6 +88,7 @@ class Verdict {
   std::vector<Observation> observations_;
   std::int64_t more_ = 0;
   std::int64_t datapoints_ = 0;
+  std::int64_t remembered_ = 0;
   std::string not_applicable_;
   std::string why_to_ask_again_;
   bool ends_rule_ = false;

@@ -16,6 +16,7 @@ namespace cupel {
 enum class RuleStatus {
   IssuesFound,
   NoIssuesFound,
+  NothingSeen,  ///< At the end of a rule: there was never anything that it could judge.
   Error,
   Stopped,
   Rewound,
@@ -48,6 +49,9 @@ struct VerdictLine {
   /// IssuesFound and Explained: what the rule looked at held NaN.
   bool nan_seen = false;
   std::vector<std::string> missing_workers;  ///< The step was judged without them.
+  /// IssuesFound: the number of the incident that the findings belong to; else 0.
+  std::int64_t incident = 0;
+  bool begins_incident = false;  ///< They are its first.
 
   /// Of the run; people are told workers only where there are several.
   std::int64_t num_workers = 1;
@@ -61,6 +65,7 @@ struct VerdictLine {
   std::optional<std::int64_t> first_step;  ///< Closing lines: the first that fired.
   std::int64_t steps_evaluated = 0;        ///< At which the rule was asked.
   std::int64_t steps_skipped = 0;          ///< Something was selected and could not be used.
+  std::int64_t steps_damaged = 0;          ///< Of these: a value was damaged.
 };
 
 /// One JSON object without a line break, keys in the documented order. Numbers that JSON lacks are

@@ -42,6 +42,7 @@ class LocalStore final : public Store {
   std::vector<ObjectInfo> list(std::string_view prefix, std::string_view after = {}) const override;
   std::optional<ObjectInfo> stat(std::string_view key) const override;
   void remove(std::string_view key) override;
+  LockState lock_state(std::string_view name) const noexcept override;
   std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
 
   /// Cuts an object back to its first `size` bytes, of which there must be as many. It keeps its
@@ -57,12 +58,16 @@ class LocalStore final : public Store {
 };
 
 /// Holds an exclusive lock on a file of a local directory; it dies with the process that holds it.
+/// The file says on which host it was locked last.
 class DirectoryLock {
  public:
   /// Locks `<directory>/<name>`, creating both; nothing if another process or object holds the
   /// lock. Throws StoreError when the file cannot be made.
   static std::unique_ptr<DirectoryLock> try_acquire(const std::string& directory,
                                                     std::string_view name);
+  /// The state of the lock `<directory>/<name>`, without taking it. A lock file that was last
+  /// locked on another host, or since when this host has booted, is Unseen while it is free.
+  static LockState state(const std::string& directory, std::string_view name) noexcept;
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;

@@ -25,6 +25,13 @@ struct ObjectInfo {
 /// cache.
 enum class Durability { Cached, Durable };
 
+/// What can be seen of a lock without taking it.
+enum class LockState {
+  Unseen,  ///< Nothing: the store has no locks, or the lock is another host's.
+  Free,    ///< Nobody holds it. Its last holder was a process of this host.
+  Held,
+};
+
 /// Says when something may have changed below a prefix, so that readers need not poll at full
 /// speed.
 ///
@@ -107,6 +114,10 @@ class Store {
 
   /// Removes the object; removing what is not there is fine.
   virtual void remove(std::string_view key) = 0;
+
+  /// The state of the lock `name` at the root of the store, which the writers of a run hold. Asking
+  /// never keeps anybody from taking the lock, and never throws.
+  virtual LockState lock_state(std::string_view name) const noexcept;
 
   /// Begins to watch the objects whose keys begin with `prefix`.
   virtual std::unique_ptr<Watch> watch(std::string_view prefix = {}) const = 0;

@@ -96,7 +96,7 @@ struct RunComparison {
   bool complete = true;
 
   std::int64_t steps = 0;    ///< Compared: in both runs.
-  std::int64_t tensors = 0;  ///< Compared: tensors of one worker at one step, in both runs.
+  std::int64_t tensors = 0;  ///< Rows compared: tensors at steps from workers, in both runs.
   std::int64_t steps_before = 0, tensors_before = 0;  ///< Of those, before the first difference.
 
   /// How tensors that are the same were found to be: each counts once.

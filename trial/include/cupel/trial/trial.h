@@ -17,6 +17,7 @@
 #include "cupel/trial/name_selection.h"
 #include "cupel/trial/pins.h"
 #include "cupel/trial/reduction_table.h"
+#include "cupel/trial/run_status.h"
 #include "cupel/trial/step_range.h"
 #include "cupel/trial/tensor.h"
 #include "cupel/trial/tensor_value.h"
@@ -94,9 +95,9 @@ struct Note {
 
 /// What `cupel info` counts.
 struct TrialTotals {
-  std::int64_t rows = 0;  ///< Tensors times steps times workers.
+  std::int64_t rows = 0;  ///< Tensors at steps from workers, without those of the hook itself.
   std::uint64_t index_bytes = 0;
-  std::uint64_t value_bytes = 0;  ///< In events files; values of up to 64 bytes are in the index.
+  std::uint64_t value_bytes = 0;  ///< Raw values, inline ones included.
   /// The hook's share of the run's wall time: the newest of each worker, averaged.
   std::optional<double> overhead;
   std::int64_t newest_time_us = 0;  ///< Of the newest committed step; 0 if none.
@@ -128,7 +129,7 @@ class RunComparer;
 /// Damage in an index file is FormatError from the query or refresh() that meets it, once;
 /// afterwards queries answer from everything before it (the worker's attempt ends there for them),
 /// and refresh() and waiting for a step that is not there throw it again. Damage in a value is
-/// FormatError whenever the value is asked for.
+/// DamagedValue, a FormatError, whenever the value is asked for.
 ///
 /// A collections file that is damaged or removed later is told in the same way, and what it said
 /// before holds. So is the loss of the run: when it is removed, or another run is written in its
@@ -161,7 +162,8 @@ class Trial {
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,
                                   bool show_incomplete_steps = false) const;
   /// Sorted global steps that are not before `first`; costs as much as there are of them.
-  std::vector<std::int64_t> steps_from(std::int64_t first) const;
+  std::vector<std::int64_t> steps_from(std::int64_t first,
+                                       bool show_incomplete_steps = false) const;
   /// Modes that have data; never Global.
   std::vector<Mode> modes() const;
   std::optional<Mode> mode(std::int64_t global_step) const;
@@ -222,6 +224,8 @@ class Trial {
   /// Whether the end marker is there and everything before it has been read; never true of a view
   /// pinned up to a step, which shall look the same afterwards as it did live.
   bool ended() const;
+  /// How the run stands now, also on a pinned view. Looks for no steps. Throws StoreError.
+  RunStatus status() const;
   /// Looks for newly committed steps; true if there were any, or the run ended. Does nothing when
   /// ended. A pinned view stays as it is.
   bool refresh() const;

@@ -30,7 +30,7 @@ struct VerifyReport {
   std::uint64_t steps = 0;              ///< Distinct global steps.
   std::uint64_t rows = 0;               ///< Tensors at steps, without those of the hook itself.
   std::uint64_t values = 0;             ///< Raw values of them, in index and events files.
-  std::uint64_t value_bytes = 0;        ///< Of those in events files.
+  std::uint64_t value_bytes = 0;        ///< Of those.
   bool ended = false;                   ///< The run had ended when the check began.
   bool stopped = false;                 ///< The check was stopped before its end.
   std::vector<VerifyFinding> findings;  ///< By file, then offset.

@@ -25,8 +25,9 @@ struct HookReport {
   std::int64_t steps_begun = 0;
   std::int64_t steps_committed = 0;  ///< Steps that saved something and are in the run.
   std::int64_t last_committed_step = -1;
-  std::int64_t tensors_saved = 0;  ///< Rows of the index.
-  std::uint64_t value_bytes = 0;   ///< Raw values, inline ones included.
+  std::int64_t rows = 0;           ///< Tensors at steps, as `cupel info` and `verify` count them.
+  std::int64_t tensors_saved = 0;  ///< The same as rows.
+  std::uint64_t value_bytes = 0;   ///< Raw values of them, inline ones included.
   /// Steps lost because the buffers or the spool were full: WhenFull::DropStep, or a full disk.
   std::int64_t steps_dropped = 0;
   std::int64_t steps_left_out = 0;  ///< Due steps that the overhead budget had no time for.
@@ -38,7 +39,9 @@ struct HookReport {
   std::int64_t steps_not_uploaded = 0;
   std::uint64_t bytes_not_uploaded = 0;
   std::vector<std::string> never_saved;  ///< Names that no saved collection wanted, sorted.
-  std::vector<std::string> problems;     ///< What went wrong, in order; empty when nothing did.
+  /// What went wrong, in order; empty when nothing did. Also steps of an earlier attempt that this
+  /// one hides for good, and collections that no call put a tensor into (docs/api.md).
+  std::vector<std::string> problems;
   /// What the hook told readers of the run about data that is missing: JSON texts, as in
   /// Trial::notes.
   std::vector<std::string> notes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "cupel/store/store.h"
@@ -20,5 +21,10 @@ namespace cupel {
 /// warning; what comes before the damage counts. No writer of this worker may be active. Throws
 /// StoreError when the store cannot be read.
 StepCounters last_steps(const Store& store, std::string_view worker);
+
+/// The last global step of which the worker's index files have rows that no later attempt hides; -1
+/// if there is none. Reads index files as last_steps() does, as far as the newest that has such
+/// rows.
+std::int64_t last_saved_step(const Store& store, std::string_view worker);
 
 }  // namespace cupel

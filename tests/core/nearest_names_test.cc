@@ -1,4 +1,4 @@
-#include "cupel/rules/nearest_names.h"
+#include "cupel/core/nearest_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

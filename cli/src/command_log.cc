@@ -1,0 +1,38 @@
+#include "command_log.h"
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "cupel/core/printable.h"
+
+namespace cupel {
+namespace {
+
+// An error needs no word: it is what a command says otherwise.
+std::string_view level_prefix(LogLevel level) {
+  switch (level) {
+    case LogLevel::Debug:
+      return "debug: ";
+    case LogLevel::Info:
+      return "info: ";
+    case LogLevel::Warning:
+      return "warning: ";
+    case LogLevel::Error:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+LogSink command_log_sink(const std::string& command, std::ostream& err) {
+  const std::string begin = command.empty() ? "cupel: " : "cupel " + command + ": ";
+  return [begin, least = log_level(), &err](LogLevel level, std::string_view message) {
+    if (!least || level < *least) return;
+    err << begin + std::string(level_prefix(level)) + printable(message) + "\n" << std::flush;
+  };
+}
+
+}  // namespace cupel

@@ -1,0 +1,102 @@
+#include "manual_page.h"
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build_info.h"
+
+namespace cupel {
+namespace {
+
+// Text as troff takes it: ASCII, and nothing in it is a request or an escape.
+std::string troff(std::string_view text) {
+  constexpr std::string_view kEllipsis = "…";
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with(kEllipsis)) {
+      result += "...";
+      i += kEllipsis.size() - 1;
+      continue;
+    }
+    const char c = text[i];
+    const bool begins_line = result.empty() || result.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) result += "\\&";
+    if (c == '\\') {
+      result += "\\e";
+    } else if (c == '-') {
+      result += "\\-";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+void print_option(const CLI::Option& option, std::ostream& out) {
+  const bool is_positional = option.get_positional();
+  std::string names = is_positional ? option.get_name(true) : option.get_name(false, true);
+  for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2))
+    names.insert(at + 1, " ");
+  out << ".TP\n\\fB" << troff(names) << "\\fR";
+  if (!is_positional && option.get_items_expected_max() > 0)
+    out << " \\fI" << troff(option.get_type_name()) << "\\fR";
+  out << '\n' << troff(option.get_description());
+  if (!option.get_default_str().empty())
+    out << " (default: " << troff(option.get_default_str()) << ')';
+  out << '\n';
+}
+
+void print_options(const CLI::App& app, std::ostream& out) {
+  for (const bool positional : {true, false})
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_positional() == positional) print_option(*option, out);
+}
+
+// The lines that begin with two blanks are shown as they are; the others are paragraphs.
+void print_footer(const std::string& footer, std::ostream& out) {
+  std::istringstream lines(footer);
+  bool as_is = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_shown = line.starts_with("  ");
+    if (is_shown != as_is) out << (is_shown ? ".PP\n.nf\n" : ".fi\n");
+    as_is = is_shown;
+    if (line.empty()) {
+      out << ".PP\n";
+    } else {
+      out << troff(line) << '\n';
+    }
+  }
+  if (as_is) out << ".fi\n";
+}
+
+}  // namespace
+
+void print_manual_page(const CLI::App& app, std::ostream& out) {
+  out << ".TH CUPEL 1 \"\" \"" << troff(version_line()) << "\" \"User Commands\"\n"
+      << ".SH NAME\n"
+      << "cupel \\- judges training runs by rules, while they run or afterwards\n"
+      << ".SH SYNOPSIS\n\\fBcupel\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n"
+      << ".SH OPTIONS\n";
+  print_options(app, out);
+  out << ".SH COMMANDS\n";
+  for (const CLI::App* command : app.get_subcommands({})) {
+    out << ".SS cupel " << troff(command->get_name());
+    for (const CLI::Option* option : command->get_options())
+      if (option->get_positional())
+        out << ' '
+            << troff(option->get_required() ? option->get_name(true)
+                                            : '[' + option->get_name(true) + ']');
+    out << '\n' << troff(command->get_description()) << ".\n";
+    print_options(*command, out);
+    out << ".PP\n";
+    print_footer(command->get_footer(), out);
+  }
+  out << ".SH NOTES\n";
+  print_footer(app.get_footer(), out);
+}
+
+}  // namespace cupel

@@ -1,0 +1,71 @@
+# Packages, made by `cpack` from a build of the preset `package`: cupel, the command alone, as .deb and as an archive
+# to be unpacked anywhere; libcupel-dev, all that a project needs to use cupel, as .deb.
+
+# cupel_install_licence(FILE NAME): installs FILE with the command, as NAME. A package is not made without it.
+function(cupel_install_licence file name)
+  if(EXISTS ${file})
+    install(FILES ${file} RENAME ${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+  elseif(CUPEL_STATIC)
+    message(FATAL_ERROR "${file} is missing: a package contains the licence of each library in the command")
+  endif()
+endfunction()
+
+# The licences of what is linked into the command, from Debian's packages and from the cache.
+foreach(package IN ITEMS libcurl4-openssl-dev libssl-dev libpcre2-dev liblua5.4-dev libhwy-dev libspdlog-dev libfmt-dev
+    nlohmann-json3-dev libcli11-dev libstdc++-12-dev)
+  cupel_install_licence(/usr/share/doc/${package}/copyright ${package}.txt)
+endforeach()
+foreach(prefix IN LISTS CUPEL_CACHED_PREFIXES)
+  if(prefix MATCHES "/arrow-[^/]*$")
+    foreach(file IN ITEMS LICENSE.txt NOTICE.txt)
+      cupel_install_licence(${prefix}/share/doc/arrow/${file} arrow-${file})
+    endforeach()
+  elseif(EXISTS ${prefix}/share/doc/aws-crt)
+    install(DIRECTORY ${prefix}/share/doc/aws-crt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+  elseif(CUPEL_STATIC AND CUPEL_WITH_S3)
+    message(WARNING "${prefix} has no licences: remove the folder and run scripts/bootstrap.sh package again")
+  endif()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel COMPONENT cli)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libcupel-dev COMPONENT package)
+
+set(CPACK_PACKAGE_NAME cupel)
+set(CPACK_PACKAGE_VENDOR cupel)
+set(CPACK_PACKAGE_CONTACT "The maintainers of cupel <cupel@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/CupelPackageKinds.cmake)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+
+get_property(components GLOBAL PROPERTY CUPEL_COMPONENTS)
+get_property(archives GLOBAL PROPERTY CUPEL_COMPONENTS_OF_ARCHIVES)
+set(CPACK_COMPONENTS_ALL cli ${components} ${archives} package)
+foreach(component IN LISTS components archives ITEMS package)
+  string(TOUPPER ${component} upper)
+  set(CPACK_COMPONENT_${upper}_GROUP DEVELOPMENT)
+endforeach()
+set(CPACK_COMPONENT_CLI_GROUP COMMAND)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME cupel)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_COMMAND_DESCRIPTION
+  "The command shows what a training run saved, and judges it by rules, while it runs or afterwards.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcupel-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "libcurl4-openssl-dev, libhwy-dev, liblua5.4-dev, libpcre2-dev, libssl-dev, pkg-config")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+  "Headers, static libraries and files for CMake and pkg-config: to save out of a training loop, and to judge runs.")
+
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGE_FILE_NAME cupel-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_ARCHIVE_COMMAND_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+include(CPack)
