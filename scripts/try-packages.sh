@@ -49,7 +49,7 @@ main() {
   : >"$log"
   echo "[1/5] a bare Debian 12 (log: $log)"
   run_logged "$log" debootstrap --variant=minbase bookworm "$root" "$mirror"
-  cp "$cupel" "$dev" "$archive" "$root/root"
+  cp "$cupel" "$dev" "$archive" "$root/srv"
 
   echo "[2/5] ${archive##*/}: unpacked and moved"
   inside 'mkdir -p /opt/some /opt/other && tar -C /opt/some -xf /srv/cupel-*.tar.gz && mv /opt/some/cupel-* "/opt/other/a place"
@@ -68,7 +68,7 @@ main() {
   inside 'apt-get update && apt-get install -y --no-install-recommends /srv/libcupel-dev_*.deb g++ cmake ninja-build'
 
   echo "[5/5] a project that uses it"
-  inside 'cd /root && cmake -G Ninja -S consumer -B build 2>&1 | tee configured && cmake --build build
+  inside 'cd /srv && cmake -G Ninja -S consumer -B build 2>&1 | tee configured && cmake --build build
     if grep -i warning configured; then exit 1; fi
     cd /tmp && /srv/build/saver runs/outside && /srv/build/reader runs/outside && /srv/build/judge runs/outside
     /srv/build/everything runs/everything && /srv/build/bucket s3://bucket/run && cupel info runs/outside
