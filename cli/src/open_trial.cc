@@ -32,8 +32,7 @@ void require_collection(std::initializer_list<const Trial*> trials, const std::s
     names.push_back(known);
   if (std::ranges::find(names, name) != names.end()) return;
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   throw UsageError(
       (trials.size() == 1 ? "the run has no collection \"" : "neither run has a collection \"") +
       name + "\"" + did_you_mean(name, names));

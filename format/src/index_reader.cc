@@ -120,16 +120,17 @@ SegmentEnd IndexReader::State::torn_or_fail(std::span<const std::byte> rest, con
 }
 
 SegmentEnd IndexReader::State::check_sealed_end(std::span<const std::byte> rest) {
-  constexpr std::size_t kEndOfStream = 8;
-  constexpr std::size_t kLengthAndMagic = 4 + kArrowMagic.size();
-  if (rest.size() < kEndOfStream + kLengthAndMagic)
+  constexpr std::size_t kEndOfIndexStream = 8;
+  constexpr std::size_t kIndexLengthAndMagic = 4 + kArrowMagic.size();
+  if (rest.size() < kEndOfIndexStream + kIndexLengthAndMagic)
     fail(consumed, "the file ends inside its footer");
   if (!ends_with_magic(rest))
     fail(consumed + rest.size() - kArrowMagic.size(), "the closing magic is missing");
   std::uint32_t footer_length = 0;
-  std::memcpy(&footer_length, rest.data() + rest.size() - kLengthAndMagic, sizeof footer_length);
-  if (footer_length != rest.size() - kEndOfStream - kLengthAndMagic) {
-    fail(consumed + rest.size() - kLengthAndMagic,
+  std::memcpy(&footer_length, rest.data() + rest.size() - kIndexLengthAndMagic,
+              sizeof footer_length);
+  if (footer_length != rest.size() - kEndOfIndexStream - kIndexLengthAndMagic) {
+    fail(consumed + rest.size() - kIndexLengthAndMagic,
          "the footer's length does not reach from the end-of-stream to the end");
   }
   const auto digits = find_checksum_digits(rest);

@@ -12,17 +12,17 @@ constexpr int kMostLevels = 32;
 }  // namespace
 
 nlohmann::ordered_json parse_foreign_json(std::string_view text) {
-  using Json = nlohmann::ordered_json;
+  using Document = nlohmann::ordered_json;
   bool too_deep = false;
-  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+  const auto limit_depth = [&](int depth, Document::parse_event_t, Document&) {
     too_deep |= depth > kMostLevels;
     return !too_deep;
   };
   try {
-    Json json = Json::parse(text, limit_depth);
+    Document json = Document::parse(text, limit_depth);
     if (too_deep) throw UsageError("it is nested too deeply");
     return json;
-  } catch (const Json::exception& error) {
+  } catch (const Document::exception& error) {
     throw UsageError(error.what());
   }
 }

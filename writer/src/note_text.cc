@@ -4,11 +4,11 @@ namespace cupel {
 
 std::string note_text(
     std::initializer_list<std::pair<const char*, nlohmann::ordered_json>> fields) {
-  using Json = nlohmann::ordered_json;
+  using Value = nlohmann::ordered_json;
   std::string text = "{";
   for (const auto& [key, value] : fields) {
     if (text.size() > 1) text += ',';
-    text += Json(key).dump() + ':' + value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += Value(key).dump() + ':' + value.dump(-1, ' ', false, Value::error_handler_t::replace);
   }
   return text + '}';
 }

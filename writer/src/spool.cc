@@ -233,7 +233,7 @@ void Spool::clear() noexcept {
   try {
     const fs::path place = directory();
     Content content = this->content();
-    std::ranges::stable_partition(content.of_run, [](const std::string& key) {
+    std::stable_partition(content.of_run.begin(), content.of_run.end(), [](const std::string& key) {
       return !key.starts_with(kCollectionsPrefix);
     });
     std::error_code ignored;
