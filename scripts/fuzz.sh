@@ -16,7 +16,7 @@ build=build/fuzz
 # The files that a target begins with, a name per line.
 seeds_of() {
   case $1 in
-    index) find tests/golden -path '*/index/*' -name '*.arrow' ;;
+    index) find tests/golden fuzz/seeds/index -path '*/index/*' -type f ;;
     events) find tests/golden -path '*/events/*' -name '*.arrow' ;;
     collections) find tests/golden -path '*/collections/*' -name '*.json' ;;
     s3) find fuzz/seeds/s3 -type f ;;

@@ -386,17 +386,22 @@ void IndexSalvage::read_whole_messages() {
     at += copy.size();
   }
   IndexReader reader(key_, false);
+  std::string problem;  // of a message that is not ours, though its checksum holds
   if (!whole_.empty()) {
     try {
       reader.read(chained, [&](const IndexBatch& batch) {
         found_.batches.push_back(batch);
         found_.batches.back().message_offset = whole_[found_.batches.size() - 1].begin;
       });
-    } catch (const FormatError& error) {  // its checksum holds, and yet it is not ours
-      const std::size_t read = found_.batches.size();
-      std::erase_if(gaps_, [&](const Gap& gap) { return gap.before > read; });
-      gaps_.push_back({{.offset = whole_[read].begin, .problem = error.problem}, read});
+    } catch (const FormatError& error) {
+      problem = error.problem;
     }
+  }
+  // The reader ends without an error at what it takes for the end of the stream.
+  if (const std::size_t read = found_.batches.size(); read < whole_.size()) {
+    if (problem.empty()) problem = "the message is no step of the run";
+    std::erase_if(gaps_, [&](const Gap& gap) { return gap.before > read; });
+    gaps_.push_back({{.offset = whole_[read].begin, .problem = problem}, read});
   }
   found_.identity = reader.identity();
   if (found_.end != SegmentEnd::Sealed && was_sealed()) {
