@@ -3,6 +3,8 @@
 #
 # usage: scripts/fuzz.sh [SECONDS] [TARGET…]   30 s each if not given, of index, collections, events, s3, lua
 #
+# CUPEL_FUZZ_SEED=N draws the same inputs at each run; without it, each run draws others.
+#
 # What a target begins with are files of this repository. New inputs, what was found and what was printed stay in
 # build/fuzz: corpus/TARGET, found/TARGET, TARGET.log.
 set -euo pipefail
@@ -43,7 +45,7 @@ run_target() {
   mkdir -p "$build/corpus/$target" "$found"
   make_seeds "$target" "$build/seeds/$target"
   : >"$log"
-  try_logged "$log" "$build/bin/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
+  try_logged "$log" "$build/bin/fuzz_$target" -max_total_time="$seconds" -seed="${CUPEL_FUZZ_SEED:-0}" -timeout=20 -rss_limit_mb=4096 \
     -max_len=65536 -artifact_prefix="$found/" "$build/corpus/$target" "$build/seeds/$target" || status=$?
   if ((status != 0)); then
     echo "fuzz_$target: FAILED, see $log and $found"
