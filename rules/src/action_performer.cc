@@ -5,9 +5,10 @@
 //             the shell lives on, and the next of us finds the claim and waits for the status. Both
 //             at once: one of the two shells gets the claim, the other ends.
 //   signal    Claimed, sent, recorded: at most once.
-//   others    Claimed, so that the attempt counts, done, then recorded: at least once, unless each
-//             of the three attempts is killed. A stop or a file that is written twice is the same
-//             as one; a webhook's receiver is told the incident.
+//   webhook   Claimed, so that the attempt counts, sent, then recorded: at least once, unless each
+//             of the three attempts is killed. The receiver learns the incident from the message.
+//   others    Done, then recorded: at least once, after any number of kills. Writing a stop request
+//             or a file twice has the effect of writing it once.
 
 #include "action_performer.h"
 
@@ -168,8 +169,7 @@ Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const Go
 
 int ActionPerformer::attempts_begun(const ActionOrder& order) const {
   const std::string& directory = options_.claims_directory;
-  const Kind kind = order.action.kind;
-  if (directory.empty() || is_command(kind) || kind == Kind::Signal) return 0;
+  if (directory.empty() || order.action.kind != Kind::Webhook) return 0;
   if (done_status(claim_path(directory, order.incident, 1)) == 0) return 0;
   int begun = 0;
   while (claim_holder(claim_path(directory, order.incident, begun + 1)) != ClaimHolder::None)

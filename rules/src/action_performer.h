@@ -52,8 +52,9 @@ class ActionPerformer {
   /// nothing but std::bad_alloc.
   Attempt perform(const ActionOrder& order, int attempt, const GoOn& go_on);
 
-  /// How many attempts earlier processes began of an order, none of which is known to have
-  /// succeeded. 0 for commands and signals: perform() follows their attempts one by one.
+  /// Returns how many attempts of a webhook earlier processes began, none of which is known to have
+  /// succeeded. Returns 0 for all other kinds: commands and signals are followed by perform(), and
+  /// what is done at once is repeated until it is recorded.
   int attempts_begun(const ActionOrder& order) const;
 
   /// What perform() would do.

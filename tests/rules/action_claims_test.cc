@@ -112,6 +112,16 @@ TEST_F(ActionClaimsTest, a_shell_that_comes_to_its_claim_when_all_is_told_runs_n
   }
 }
 
+TEST_F(ActionClaimsTest, a_stop_is_requested_whatever_number_of_queues_was_killed_at_it) {
+  ActionOrder order = order_of({.kind = Action::Kind::Stop});
+  std::filesystem::create_directories(file("claims"));
+  for (int attempt = 1; attempt <= 5; ++attempt)
+    ASSERT_TRUE(take_claim(claim_path(file("claims"), order.incident, attempt)));
+  order.taken_before = true;
+  EXPECT_EQ(carry_out(order), "done 1 stop_training was written");
+  EXPECT_EQ(carry_out(order), "done 1 was done by an earlier watch");
+}
+
 TEST_F(ActionClaimsTest, each_attempt_of_a_failing_command_runs_once_whenever_its_queue_is_killed) {
   std::minstd_rand random(8);
   std::uniform_int_distribution<int> instant(0, 20'000);
