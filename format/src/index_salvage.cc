@@ -54,6 +54,15 @@ struct IndexMessage {
   std::size_t end() const noexcept { return begin + frame.size(); }
 };
 
+// Whether most of the bytes that end the stream are at the front: they may be damaged themselves.
+bool is_nearly_end_of_stream(std::span<const std::byte> bytes) noexcept {
+  constexpr std::ptrdiff_t kMostDamaged = 3;
+  static constexpr std::array<unsigned char, kEndOfStreamBytes> kWhole = {0xff, 0xff, 0xff, 0xff};
+  return std::ranges::count_if(kWhole, [&, i = std::size_t{0}](unsigned char byte) mutable {
+           return bytes[i++] != static_cast<std::byte>(byte);
+         }) <= kMostDamaged;
+}
+
 // Where the first batch's message begins behind schema and dictionaries; nothing if these are not
 // readable.
 std::optional<std::size_t> behind_preamble(std::span<const std::byte> bytes) {
@@ -143,7 +152,10 @@ std::size_t IndexSalvage::footer_place() const {
   std::memcpy(&length, bytes_.data() + size - kAfterFooter, sizeof length);
   if (length > size - kArrowHeaderBytes - kEndOfStreamBytes - kAfterFooter) return size;
   const std::size_t place = size - kAfterFooter - length - kEndOfStreamBytes;
-  return read_frame(bytes_.subspan(place)).kind == FrameKind::EndOfStream ? place : size;
+  const auto rest = bytes_.subspan(place);
+  const bool is_footer = read_frame(rest).kind == FrameKind::EndOfStream ||
+                         (is_nearly_end_of_stream(rest) && find_checksum_digits(rest));
+  return is_footer ? place : size;
 }
 
 std::optional<IndexMessage> IndexSalvage::message_at(std::size_t position) const {
