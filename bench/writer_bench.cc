@@ -158,6 +158,32 @@ BENCHMARK(small_step)
     ->Args({1, 1})
     ->UseRealTime();
 
+/// A step that saves one tensor of a name that is new and joins a collection, against one that
+/// saves an old one; each after so many names have joined.
+void new_name_against_old(benchmark::State& state) {
+  const BenchDirectory directory;
+  HookOptions options = saving_every_step(directory / "run");
+  options.include_collections = {"mine"};
+  Hook hook(options);
+  hook.next_step();
+  int names = 0;
+  const std::vector<std::string> mine = {"mine"};
+  const float value = 1;
+  const auto save = [&](const std::string& name) {
+    return seconds_of([&] {
+      hook.save_tensor(name, TensorView(&value, {}), mine);
+      hook.next_step();
+    });
+  };
+  while (names < state.range(0))
+    hook.save_tensor("tensor" + std::to_string(names++), TensorView(&value, {}), mine);
+  hook.next_step();
+  Paired().run(
+      state, [&] { return save("tensor" + std::to_string(names++)); },
+      [&] { return save("tensor0"); });
+}
+BENCHMARK(new_name_against_old)->Arg(0)->Arg(8000)->UseManualTime()->Iterations(4000);
+
 /// The calls alone, 64 × 1 MiB, against memcpy of the same bytes into memory that is there.
 void raw_calls_against_memcpy(benchmark::State& state) {
   const BenchDirectory directory;

@@ -23,6 +23,7 @@ constexpr int kMaxDepth = 8;
 constexpr std::string_view kCollections = "collections";
 constexpr std::string_view kMeta = "_meta";
 constexpr std::string_view kChecksum = "crc32c";
+constexpr std::string_view kJoinedLeftOut = "joined_left_out";
 constexpr std::string_view kNoChecksum = "00000000";
 
 // The text is put together by hand: destroying an array or object of the JSON library's allocates,
@@ -187,6 +188,8 @@ CollectionsFile decode(const Json& json) {
   }
   if (const auto counters = meta.find("steps"); counters != meta.end())
     file.steps = steps(*counters, from_newer_minor);
+  if (const auto left_out = meta.find(kJoinedLeftOut); left_out != meta.end())
+    file.joined_left_out = integer(*left_out, kJoinedLeftOut, 0);
   for (const auto& [key, value] : json.at(kCollections).items()) {
     file.collections.emplace(key, collection(key, value));
   }
@@ -232,6 +235,7 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
     for (const auto& [mode, step] : file.steps) steps.add(to_string(mode), text_of(step));
     meta.add("steps", steps.text());
   }
+  if (file.joined_left_out > 0) meta.add(kJoinedLeftOut, text_of(file.joined_left_out));
   meta.add(kChecksum, json_text(kNoChecksum));
   std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';

@@ -162,7 +162,7 @@ TEST(CollectionsFile, what_a_newer_minor_version_has_added_is_ignored) {
   const auto with_version = [&](const std::string& version) {
     return R"({"collections": {}, "more": 1, )" + meta + R"("format": ")" + version + R"("}})";
   };
-  EXPECT_EQ(decode(with_version("1.1")).steps, (std::map<Mode, std::int64_t>{{Mode::Train, 2}}));
+  EXPECT_EQ(decode(with_version("1.2")).steps, (std::map<Mode, std::int64_t>{{Mode::Train, 2}}));
   EXPECT_THROW(decode(with_version("1.0")), FormatError);
 }
 

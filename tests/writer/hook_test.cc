@@ -650,9 +650,9 @@ TEST_F(HookTest, a_sealed_segment_names_the_collections_file_that_its_steps_need
   };
   const std::uint32_t first = save_step({}), tagged = save_step({"mine"});
   hook->close();
-  EXPECT_NE(first, tagged);
+  EXPECT_EQ(first, tagged) << "what a tensor joins is in the index";
   EXPECT_EQ(named_by(0), first);
-  EXPECT_EQ(named_by(2), tagged);
+  EXPECT_EQ(named_by(2), first);
 }
 
 INSTANTIATE_TEST_SUITE_P(Into, AnyHookTest, any_store(), name_of_store);

@@ -76,6 +76,14 @@ TEST_F(SealRun, what_was_left_open_is_sealed_with_the_same_rows) {
   EXPECT_EQ(defect({0, 1, 2}), "");
 }
 
+TEST_F(SealRun, what_joined_a_collection_is_in_it_when_the_segment_is_sealed) {
+  run_.save(3, {filled("w", 100, 3), scalar("late", 1).joining({"mine"})});
+  EXPECT_EQ(seal().sealed, 1U);
+  EXPECT_EQ(defect({0, 1, 2, 3}), "");
+  const Trial trial(std::make_shared<LocalStore>(scratch_.path()));
+  EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("late"));
+}
+
 TEST_F(SealRun, a_sealed_run_is_not_touched) {
   run_.seal();
   const Contents before = contents();

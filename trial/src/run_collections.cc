@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cupel/core/crc32c.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 
 namespace cupel::trial_detail {
@@ -19,7 +20,7 @@ bool select_alike(const Collection& a, const Collection& b) {
 
 /// Nothing if there is no such file any more.
 std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
-  const auto bytes = store.get(info.key);
+  const auto bytes = store.get(info.key, format_limits().collections_file);
   if (!bytes) return std::nullopt;
   return RunCollections::File{info.identity, info.size, crc32c(*bytes),
                               decode_collections_file(info.key, *bytes)};

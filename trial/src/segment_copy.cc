@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_reader.h"
 #include "index_walk.h"
 
@@ -18,7 +19,7 @@ namespace cupel::trial_detail {
 namespace {
 
 constexpr std::uint64_t kPiece = std::uint64_t{8} << 20U;
-// What must be put in one piece is held in memory.
+// Values that must be put in one piece are held in memory.
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{2} << 30U;
 
 }  // namespace
@@ -64,7 +65,7 @@ bool SegmentCopy::read_index() {
 bool SegmentCopy::read_index_as_is(std::uint64_t size) {
   steps_.clear();
   needed_events_ = 0;
-  if (size > kMostAtOnce)
+  if (size > format_limits().index_file)
     throw StoreError(index_key_, false, "it is too large to be copied in one piece",
                      from_.location());
   auto file = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(size));

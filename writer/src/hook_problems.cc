@@ -42,6 +42,7 @@ void Hook::State::report_illegal_name(std::string_view name, const char* defect)
 
 void Hook::State::report_misspelt_collections() {
   for (const std::string& name : empty_collections(collections, options)) {
+    if (groups.is_joined(name)) continue;
     const std::string hint = builtin_name_meant(name, options.profile);
     if (hint.empty()) continue;  // calls may fill it
     const InvalidCollectionConfiguration error(name, hint);
@@ -54,6 +55,7 @@ void Hook::State::report_misspelt_collections() {
 
 void Hook::State::report_empty_collections() {
   for (const std::string& name : empty_collections(collections, options)) {
+    if (groups.is_joined(name)) continue;
     const std::string hint = builtin_name_meant(name, options.profile);
     // The first step has reported misspelt ones, or thrown the first of them.
     if (hint.empty() || options.on_error == OnError::Throw)

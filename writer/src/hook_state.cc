@@ -12,6 +12,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
@@ -215,23 +216,37 @@ void Hook::State::note(std::string text) {
   notes_.push_back(std::move(text));
 }
 
-/// Returns the checksum of what it wrote.
+// The file holds the configuration, and as much of what calls put into collections as there is
+// room for: the index has all of that. Returns the checksum of what it wrote.
 std::uint32_t Hook::State::write_collections() {
-  Collections now;
-  if (!groups.take_changes(now)) now = collections;
-  const std::vector<std::byte> file =
-      files->collections_file(now, closed ? counters : StepCounters{});
+  const FormatLimits& limits = format_limits();
+  const StepCounters at_close = closed ? counters : StepCounters{};
+  Collections now = groups.configured();
+  const std::int64_t left_out = groups.add_joined(now, limits.joined_names);
+  std::vector<std::byte> file = files->collections_file(now, at_close, left_out);
+  if (file.size() > limits.written_collections_file) {
+    now = groups.configured();
+    file = files->collections_file(now, at_close, groups.add_joined(now, 0));
+  }
+  if (file.size() > limits.written_collections_file) {
+    throw UsageError("the configured collections, with their patterns and names, take " +
+                     std::to_string(file.size()) +
+                     " bytes, and readers of a run open a collections file of at most " +
+                     std::to_string(limits.written_collections_file));
+  }
   store->put(files->collections_key(), file,
              options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   return crc32c(file);
 }
 
-void Hook::State::list_saved_tensors() {
-  for (const NamedTensor& named : groups.tensors()) {
-    if (!named.saved || is_reserved_tensor(named.name)) continue;
-    for (auto& [name, collection] : collections) {
-      if (collection.include_regex().matches(named.name)) collection.add_tensor_name(named.name);
-    }
+// Collections that were configured when saving had begun may be too large; then the file stays as
+// it was written at the start, without the counters.
+void Hook::State::write_collections_at_close() {
+  try {
+    write_if_spool_has_room([this] { write_collections(); },
+                            "the collections that close() writes, which count all steps");
+  } catch (const UsageError& error) {
+    tell(error.what());
   }
 }
 
@@ -246,15 +261,14 @@ void Hook::State::finish() {
   if (!writes) return;
   report_hidden_steps();
   // All at once: a second step without values would have the number of the first.
+  count_refused();
   if (spool) count_lost();
   say_the_rest();
   writer->hand_over(SealNow{});
   writer->wait_until_idle();
   check_writer();
   // Where uploads may make room, now they have what they need for it.
-  list_saved_tensors();
-  write_if_spool_has_room([this] { write_collections(); },
-                          "the collections that close() writes, which count all steps");
+  write_collections_at_close();
   write_if_spool_has_room([this] { files->write_end(); }, "the end of the run");
 }
 
@@ -274,7 +288,7 @@ void Hook::State::leave_last_note() noexcept {
   if (!recorder) return;
   try {
     recorder->drop();
-    recorder->end(std::nullopt);
+    recorder->end();
     files->take_back_end();
     const std::int64_t last = committed_step;
     // Short enough for the index alone.

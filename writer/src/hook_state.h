@@ -175,6 +175,7 @@ struct Hook::State {
   void note_hidden_steps();
   void report_hidden_steps();
   void count_lost();
+  void count_refused();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);
   void note_uploads();
@@ -188,8 +189,7 @@ struct Hook::State {
   void check_writer();
   void poll_stop();
   std::uint32_t write_collections();
-  // Names every saved tensor in the collections that contain it, for readers that know no patterns.
-  void list_saved_tensors();
+  void write_collections_at_close();
   void finish();
   void write_if_spool_has_room(const std::function<void()>& write, const char* what);
   void leave_last_note() noexcept;
@@ -215,9 +215,10 @@ struct Hook::State {
   bool dropped_by_spool_ = false;                          // the first of them
   LostSteps lost_;                                         // the same when they were written
   std::optional<Clock::time_point> uploads_behind_since_;  // as the last note said
-  bool spool_had_room_ = true;                             // when the step began
-  std::uint64_t commits_ = 0;                              // handed over
-  bool behind_ = false;  // a commit took too long, and the writer has not caught up
+  bool told_of_refused_ = false;  // steps whose index rows are larger than readers take
+  bool spool_had_room_ = true;    // when the step began
+  std::uint64_t commits_ = 0;     // handed over
+  bool behind_ = false;           // a commit took too long, and the writer has not caught up
   std::int64_t waited_ns_ = 0;
 
   bool owns_store_ = false;

@@ -14,6 +14,7 @@
 #include "cupel/core/aligned_buffer.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/segment_remains.h"
 
 namespace cupel {
@@ -21,12 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An index file is sealed in memory.
-constexpr std::uint64_t kLargestIndex = std::uint64_t{2} << 30U;
-
 std::shared_ptr<const AlignedBuffer> read_index_file(const LocalStore& run,
                                                      const ObjectInfo& info) {
-  if (info.size > kLargestIndex) throw FormatError(info.key, 0, "the index file is too long");
+  if (info.size > format_limits().index_file)
+    throw FormatError(info.key, 0, "the index file is too long");
   AlignedBuffer bytes(static_cast<std::size_t>(info.size));
   bytes.resize(info.size == 0 ? 0 : run.get_range(info.key, 0, bytes.span()));
   return std::make_shared<const AlignedBuffer>(std::move(bytes));
@@ -63,7 +62,7 @@ class SegmentSealing {
  private:
   // Of the file that its steps need, or of a later one of the same writer.
   std::optional<std::uint32_t> collections_crc32c() const {
-    const auto file = run_.get(collections_key(name_.worker));
+    const auto file = run_.get(collections_key(name_.worker), format_limits().collections_file);
     if (!file) return std::nullopt;
     return crc32c(*file);
   }

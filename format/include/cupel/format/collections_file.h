@@ -27,6 +27,9 @@ struct CollectionsFile {
   /// Where the counters stood when the attempt was closed: the number of the last step of each mode
   /// that began, saved or not; Global's is that of all. Empty: the attempt was not closed.
   std::map<Mode, std::int64_t> steps = {};
+  /// How many names that joined collections the file leaves out, for want of room: the index has
+  /// them.
+  std::int64_t joined_left_out = 0;
 };
 
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
