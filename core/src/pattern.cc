@@ -8,6 +8,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "pcre.h"
 
 namespace cupel {
@@ -25,6 +26,7 @@ using pcre::units;
 constexpr std::uint32_t kMatchLimit = 1'000'000;
 constexpr std::uint32_t kDepthLimit = 10'000;
 constexpr std::uint32_t kHeapLimitKib = 8 * 1024;
+constexpr std::size_t kMostShownOfName = 200;
 constexpr std::size_t kJitStackStart = 32UL * 1024;
 constexpr std::size_t kJitStackLimit = 1024UL * 1024;
 
@@ -94,7 +96,7 @@ pcre::Code pcre::compile(std::string_view text, std::uint32_t options) {
   if (!code) {
     std::array<PCRE2_UCHAR, 256> reason{};
     pcre2_get_error_message(error, reason.data(), reason.size());
-    throw UsageError("The pattern does not compile: '" + std::string(text) + "', offset " +
+    throw UsageError("The pattern does not compile: '" + printable(text) + "', offset " +
                      std::to_string(offset) + ": " + reinterpret_cast<const char*>(reason.data()));
   }
   return code;
@@ -119,7 +121,7 @@ bool Pattern::search(std::string_view name) const {
   if (result < PCRE2_ERROR_NOMATCH && !compiled_->warned.exchange(true))
     log(LogLevel::Warning,
         "A search exceeded its limits and counts as not found, as will later ones: pattern '" +
-            compiled_->text + "', name '" + std::string(name.substr(0, 200)) + "'");
+            printable(compiled_->text) + "', name '" + printable(name, kMostShownOfName) + "'");
   return result >= 0;
 }
 
