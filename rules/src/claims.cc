@@ -62,10 +62,12 @@ void write_number(const FileHandle& file, const std::string& path, std::int64_t 
   if (!file || !file.write(std::to_string(number) + '\n')) fail(path);
 }
 
-// Nothing if there is no such file.
+// Nothing if there is no such file. Throws UsageError for a FIFO, a device, a socket, a directory
+// or a link.
 std::optional<std::string> text_of(const std::string& path) {
-  const FileHandle file(path, O_RDONLY);
-  if (!file) return std::nullopt;
+  const FileHandle file(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (!file && errno == ENOENT) return std::nullopt;
+  require_regular(file, path);
   std::array<char, kMostDigits + 2> text{};
   const ssize_t size = ::read(file.get(), text.data(), text.size());
   return std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
@@ -92,6 +94,11 @@ std::string claim_path(std::string_view directory, std::string_view incident, in
   return std::string(directory) + "/" + plain_name(incident) + "." + std::to_string(attempt);
 }
 
+void place_order(const std::string& path) {
+  const std::string order = path + ".order";
+  require_regular(FileHandle(order, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW), order);
+}
+
 bool take_claim(const std::string& path) {
   const std::string claim = path + ".claim";
   const FileHandle file(claim, O_WRONLY | O_CREAT | O_EXCL);
@@ -113,7 +120,11 @@ ClaimHolder claim_holder(const std::string& path) {
 void record_done(const std::string& path, int status) {
   const std::string done = path + ".done";
   const std::string unfinished = path + "." + std::to_string(::getpid());
-  write_number(FileHandle(unfinished, O_WRONLY | O_CREAT | O_TRUNC), unfinished, status);
+  {
+    const FileHandle file(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOFOLLOW);
+    require_regular(file, unfinished);
+    write_number(file, unfinished, status);
+  }
   if (::rename(unfinished.c_str(), done.c_str()) != 0) fail(done);
 }
 

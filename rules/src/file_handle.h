@@ -26,4 +26,8 @@ class FileHandle {
   const int descriptor_;
 };
 
+/// Requires that a file was opened and is a regular one. Throws std::system_error by errno where it
+/// was not opened, and UsageError for anything else than a regular file.
+void require_regular(const FileHandle& file, const std::string& path);
+
 }  // namespace cupel

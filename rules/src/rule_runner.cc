@@ -428,6 +428,7 @@ void RuleRunner::State::prepare_actions() {
   if (std::ranges::all_of(entries, [](const Entry& e) { return e.actions.empty(); })) return;
   ActionQueueOptions queue{.dry_run = options.dry_run};
   queue.performer.run = trial->location();
+  queue.performer.webhook_authority = options.webhook_authority;
   if (!options.out.empty()) {
     queue.performer.claims_directory = runner_detail::claims_directory_of(options);
     try {
