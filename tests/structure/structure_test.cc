@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -295,6 +296,78 @@ TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced)
   std::map<std::string, Names, std::less<>> enforced;
   for (const auto& [name, room] : rooms()) enforced[name] = room.rooms;
   EXPECT_EQ(documented, enforced);
+}
+
+// The sources that write without a Printer (cupel/core/printer.h) or make JSON without
+// printable_json(), and why.
+const Names& ways_out() {
+  static const Names table = {
+      // The streams of the process, which become Printers.
+      "cli/src/main.cc has std::cout",
+      "cli/src/main.cc has std::cerr",
+      // Below the Printers: breaks lines, and draws a line that is printable() already.
+      "cli/src/wrapped_lines.cc has std::ostream",
+      "cli/src/wrapped_lines.h has std::ostream",
+      "cli/src/status_line.cc has std::cerr",
+      "cli/src/status_line.h has std::ostream",
+      // Files: values as NumPy has them, pages and rules that people edit.
+      "cli/src/npy_file.cc has std::ostream",
+      "cli/src/npy_file.h has std::ofstream",
+      "cli/src/rules_command.cc has std::ofstream",
+      "core/include/cupel/core/printer.h has std::ostream",
+      // Files that programs read, descriptors that wake threads, keys.
+      "rules/src/file_handle.cc has ::write(",
+      "s3/src/crt_profile.cc has ::write(",
+      "store/src/local_watch.cc has ::write(",
+      "writer/src/metric_log.cc has ::write(",
+      // JSON: two functions for all outputs, and the files of runs and spools.
+      "cli/src/json_text.h has .dump(",
+      "rules/src/json_text.h has .dump(",
+      "core/src/collection_configuration.cc has .dump(",
+      "core/src/configuration_reading.cc has .dump(",
+      "format/src/collections_file.cc has .dump(",
+      "format/src/stop_file.cc has .dump(",
+      "writer/src/checkpoint_metadata.cc has .dump(",
+      "writer/src/metric_log.cc has .dump(",
+      "writer/src/note_text.cc has .dump(",
+      "writer/src/spool.cc has .dump(",
+  };
+  return table;
+}
+
+TEST(Structure, text_leaves_by_the_printer_the_log_and_the_files_in_the_list_only) {
+  const std::vector<std::string> marks = {
+      "std::ostream", "std::ofstream", "std::fstream", "std::cout", "std::cerr",
+      "std::clog",    "printf(",       "fputs(",       "puts(",     "fputc(",
+      "putchar(",     "fwrite(",       "perror(",      "::write(",  ".dump("};
+  const auto has_word = [](const std::string& line, const std::string& mark) {
+    const auto is_of_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    for (std::size_t at = 0; (at = line.find(mark, at)) != std::string::npos; ++at) {
+      const std::size_t end = at + mark.size();
+      const bool begins = mark.front() == '.' || at == 0 || !is_of_name(line[at - 1]);
+      const bool ends = mark.back() == '(' || end == line.size() || !is_of_name(line[end]);
+      if (begins && ends) return true;
+    }
+    return false;
+  };
+  Names found;
+  Names folders = {"cli"};
+  for (const auto& [name, room] : rooms()) folders.insert(name);
+  for (const std::string& folder : folders)
+    for (const fs::path& file : files_below(checkout / folder)) {
+      if (!is_cpp(file)) continue;
+      std::ifstream in(file);
+      for (std::string line; std::getline(in, line);) {
+        const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
+        if (line.compare(text, 2, "//") == 0) continue;
+        for (const std::string& mark : marks)
+          if (has_word(line, mark))
+            found.insert(fs::relative(file, checkout).string() + " has " + mark);
+      }
+    }
+  EXPECT_EQ(found, ways_out());
 }
 
 TEST(Structure, nothing_is_left_to_be_done_later) {
