@@ -14,6 +14,7 @@
 #include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/layout.h"
+#include "cupel/writer/seal_run.h"
 
 namespace cupel {
 namespace {
@@ -129,11 +130,11 @@ void RunFiles::remove_run() {
 // The collections file stays until it is written anew: attempts are counted on, so that no name is
 // used twice while others may be reading the run.
 void RunFiles::remove_own() {
-  for (const ObjectInfo& object : store_.list(kIndexPrefix)) {
-    const auto segment = SegmentName::parse_index_key(object.key);
-    if (!segment || segment->worker != worker_) continue;
-    store_.remove(object.key);
-    store_.remove(segment->events_key());
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    for (const ObjectInfo& object : store_.list(prefix)) {
+      const auto segment = segment_of(object.key);
+      if (segment && segment->worker == worker_) store_.remove(object.key);
+    }
   }
 }
 

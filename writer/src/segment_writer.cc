@@ -125,9 +125,11 @@ void SegmentWriter::abandon_step() {
   inside_step_ = false;
   if (!open_ || open_->steps + open_->gathered_steps > 0) return;
   forget_gathered();
-  if (open_->events_size > 0) store_.remove(open_->name.events_key());
+  const std::string events_key = open_->name.events_key();
+  const bool has_events = open_->events_size > 0;
   open_.reset();
   --next_segment_;
+  if (has_events) store_.remove(events_key);
 }
 
 void SegmentWriter::give_up_gathered() {
@@ -142,9 +144,9 @@ void SegmentWriter::give_up_gathered() {
     cut_off_ = {name, Clock::now() + std::max(policy_.segment_age, kLeastPause)};
     return;
   }
+  --next_segment_;  // first: the next segment has this number also where a file stays
   store_.remove(name.index_key());
   store_.remove(name.events_key());
-  --next_segment_;
 }
 
 void SegmentWriter::finish_cut_off() {
@@ -174,8 +176,10 @@ void SegmentWriter::go_on_after_error() {
   if (may_be_sealed) {
     open_.reset();
   } else if (open_->steps == 0) {
-    // A segment is named after its first step, which is another now.
+    // A segment is named after its first step, which is another now. Nothing of its values was
+    // committed.
     if (index) store_.remove(open_->name.index_key());
+    store_.remove(open_->name.events_key());
     open_.reset();
     --next_segment_;
   } else if (open_->ahead) {
