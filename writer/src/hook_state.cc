@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <thread>
 #include <tuple>
 
 #include "cupel/core/crc32c.h"
@@ -125,6 +126,8 @@ void Hook::State::open() {
   }
   if (remote) stop_mirror.emplace(remote, stop_file_before);
   if (!writes) return;
+  // What is written is no run without its beginning.
+  if (auto* const folder = dynamic_cast<LocalStore*>(store.get())) folder->hold_directory();
 
   if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
   if ((checkpoints = CheckpointMetadata::from_environment())) {
@@ -197,8 +200,38 @@ void Hook::State::disable(const char* what) noexcept {
   }
 }
 
+// A call raises calls_ and then looks at alone_; this thread raises alone_ and then looks at
+// calls_. One of the two sees the other.
+Hook::State::Alone::Alone(State& state) : state_(state) {
+  if (state.is_inside_call()) return;
+  lock_ = std::unique_lock(state.alone_mutex_);
+  state.alone_ = true;
+  constexpr int kTries = 100;
+  for (int tries = 0; state.busy(); ++tries) {
+    if (tries < kTries) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+}
+
+Hook::State::Alone::~Alone() {
+  if (lock_.owns_lock()) state_.alone_ = false;
+}
+
+thread_local Hook::State* Hook::State::current_ = nullptr;
+
+void Hook::State::report_save_beside_step(std::string_view name) {
+  if (reported_save_beside_step_.exchange(true)) return;
+  complain(nullptr,
+           "a thread saved a tensor beside next_step(), set_mode() or close() of another "
+           "thread, and this save was dropped (reported once): " +
+               printable(name));
+}
+
 void Hook::State::warn_before_first_step(std::string_view name) {
-  if (std::exchange(warned_before_first_step_, true)) return;
+  if (warned_before_first_step_.exchange(true)) return;
   log(LogLevel::Warning,
       "saved before the first next_step(), and so not saved (said once): " + printable(name));
 }

@@ -99,6 +99,7 @@ void Hook::State::govern(Clock::time_point begin) {
 
 void Hook::State::begin_step() {
   step_mode = mode;
+  has_begun = true;
   module_values_.clear();
   if (recorder) {
     spool_had_room_ = !spool || spool->has_room();
@@ -271,6 +272,8 @@ NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& t
 }
 
 void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
+  // The step may have changed since the caller looked.
+  if (!named.group.load(std::memory_order_acquire)->due.load(std::memory_order_relaxed)) return;
   SaveDecision what = groups.decision(named);
   if (level.reductions_only && what.raw && !what.must_be_raw &&
       value_length(view) > kMaxInlineBytes) {
