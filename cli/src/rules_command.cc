@@ -1,15 +1,18 @@
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/builtin_rules.h"
 #include "rule_page.h"
@@ -62,18 +65,16 @@ std::string dumped(const Json& json) {
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
   errno = 0;
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
+  TemporaryFile out(AT_FDCWD, file.string(), FileAccess::Umask);
+  if (!write_all(out.descriptor(), std::as_bytes(std::span(text))) || !out.close() ||
+      !out.rename_to(file.string()))
     throw Error("cannot write " + file.string() +
                 (errno == 0 ? "" : std::string(": ") + strerror(errno)));
 }
 
 void write_pages(const std::filesystem::path& directory, std::ostream& out) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw Error("cannot make " + directory.string() + ": " + error.message());
+  if (!make_directories(directory.string(), FileAccess::Umask))
+    throw Error("cannot make " + directory.string() + ": " + strerror(errno));
   const std::vector<RulePage> pages = builtin_pages();
   for (const RulePage& page : pages) write_file(directory / (page.name + ".md"), markdown_of(page));
   write_file(directory / "README.md", markdown_index(pages));

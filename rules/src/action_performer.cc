@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -29,10 +28,12 @@
 #include "command.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/new_file.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/trial/stop_request.h"
 #include "exception_text.h"
+#include "file_handle.h"
 #include "webhook.h"
 
 namespace cupel {
@@ -49,15 +50,18 @@ constexpr milliseconds kLongestClaiming{1000};
 constexpr std::size_t kMostVariableBytes = 16U << 10U;
 constexpr const char* kEndedEarly = "was ended, because the watch ended";
 
-// $1: the path of the claim, $2: the command. noclobber makes the claim's creation exclusive. Where
-// the order is gone, it was carried out and told before this shell came to its claim.
+// $1: the path of the claim, $2: the command. noclobber makes the creation of files exclusive.
+// Where the order is gone, it was carried out and told before this shell came to its claim.
 constexpr const char* kSupervisor =
+    "mask=$(umask)\n"
+    "umask 077\n"
     "set -C\n"
     "echo $$ > \"$1.claim\" || exit 0\n"
-    "set +C\n"
     "[ -e \"$1.order\" ] || { rm -f \"$1.claim\"; exit 0; }\n"
-    "/bin/sh -c \"$2\"\n"
-    "echo $? > \"$1.$$\" && mv \"$1.$$\" \"$1.done\"\n";
+    "(umask \"$mask\"; exec /bin/sh -c \"$2\")\n"
+    "status=$?\n"
+    "rm -f \"$1.$$.tmp\"\n"
+    "echo $status > \"$1.$$.tmp\" && mv \"$1.$$.tmp\" \"$1.done\"\n";
 
 std::string variable(std::string_view text) {
   return printable(text.substr(0, kMostVariableBytes));
@@ -133,10 +137,10 @@ Attempt follow_claim(const std::string& path, milliseconds timeout, const GoOn& 
   }
 }
 
-void create_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) throw std::system_error(errno, std::generic_category(), path);
-  ::close(file);
+void create_stop_file(const std::string& path) {
+  const FileHandle file(
+      open_or_create_file(AT_FDCWD, path.c_str(), O_WRONLY | O_NOFOLLOW, FileAccess::Umask));
+  if (!file) throw std::system_error(errno, std::generic_category(), path);
 }
 
 }  // namespace
@@ -152,8 +156,7 @@ ActionPerformer::~ActionPerformer() = default;
 
 Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const GoOn& go_on) {
   try {
-    if (!options_.claims_directory.empty())
-      std::filesystem::create_directories(options_.claims_directory);
+    if (!options_.claims_directory.empty()) make_claims_directory(options_.claims_directory);
     if (is_command(order.action.kind)) return run(order, attempt, go_on);
     return perform_once(order, attempt, go_on);
   } catch (const StoreError& error) {
@@ -203,7 +206,7 @@ Attempt ActionPerformer::perform_unrecorded(const ActionOrder& order, const GoOn
     case Kind::Webhook:
       return post(order, go_on);
     case Kind::StopFile:
-      create_file(order.action.target);
+      create_stop_file(order.action.target);
       return {true, false, "the file is there"};
     case Kind::Log:
       log(LogLevel::Warning, printable(line.name) + " fired at step " +
@@ -265,7 +268,7 @@ Attempt ActionPerformer::run(const ActionOrder& order, int attempt, const GoOn& 
   }
   const std::string path = claim_path(options_.claims_directory, order.incident, attempt);
   if (claim_holder(path) == ClaimHolder::None) {
-    create_file(path + ".order");
+    create_order(path);
     command.arguments = {kShell, "-c", kSupervisor, "cupel-action", path, text};
     const CommandEnd end = run_command(command, timeout, go_on);
     const bool was_cut = end.how == CommandEnd::How::TooLong || end.how == CommandEnd::How::Stopped;

@@ -20,6 +20,12 @@ std::string plain_name(std::string_view text);
 /// The PATH of an attempt, a legal file name whatever the incident is called.
 std::string claim_path(std::string_view directory, std::string_view incident, int attempt);
 
+/// Makes the directory of claims, which only its owner may use.
+void make_claims_directory(const std::string& directory);
+
+/// Makes the order of a claim, unless it is there. Throws std::system_error.
+void create_order(const std::string& path);
+
 /// Claims it for this process. False if somebody has. Throws std::system_error.
 bool take_claim(const std::string& path);
 

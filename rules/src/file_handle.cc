@@ -3,28 +3,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstddef>
+#include <span>
+
+#include "cupel/core/new_file.h"
 
 namespace cupel {
 
 FileHandle::FileHandle(const std::string& path, int flags) noexcept
-    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+    : descriptor_(::open(path.c_str(), flags | O_CLOEXEC)) {}
 
 FileHandle::~FileHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 bool FileHandle::write(std::string_view text) const noexcept {
-  while (!text.empty()) {
-    const ::ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+  return write_all(descriptor_, std::as_bytes(std::span(text)));
 }
 
 }  // namespace cupel

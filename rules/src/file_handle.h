@@ -10,7 +10,7 @@ class FileHandle {
  public:
   /// Takes it over; -1: none.
   explicit FileHandle(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// Opens a file, for this process only; none, and errno set, where that fails.
+  /// Opens a file that is there, for this process only; none, and errno set, where that fails.
   FileHandle(const std::string& path, int flags) noexcept;
   ~FileHandle();
   FileHandle(const FileHandle&) = delete;

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -295,6 +297,54 @@ TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced)
   std::map<std::string, Names, std::less<>> enforced;
   for (const auto& [name, room] : rooms()) enforced[name] = room.rooms;
   EXPECT_EQ(documented, enforced);
+}
+
+// core/src/new_file.cc makes all files and folders, with their modes and without following links.
+// docs/architecture.md lists who has it do so.
+TEST(Structure, files_are_made_in_one_place_and_the_documents_list_for_whom) {
+  const std::vector<std::string> ways = {"O_CREAT",          "O_TMPFILE",
+                                         "ofstream",         "std::fstream",
+                                         "fopen(",           "freopen(",
+                                         "tmpfile",          "mkstemp",
+                                         "mkdtemp",          "mkostemp",
+                                         "creat(",           "mkdir(",
+                                         "mkdirat(",         "mknod",
+                                         "mkfifo",           "symlink(",
+                                         "create_directory", "create_directories",
+                                         "copy_file",        "fs::copy(",
+                                         "filesystem::copy("};
+  const std::vector<std::string> helpers = {"create_file(", "open_or_create_file(",
+                                            "TemporaryFile"};
+  const std::string maker = "core/src/new_file.cc", promise = "core/include/cupel/core/new_file.h";
+  std::ifstream in(checkout / "docs/architecture.md");
+  const std::string document{std::istreambuf_iterator<char>(in), {}};
+  std::vector<std::string> offences;
+  std::set<std::string> folders = {"cli"};
+  for (const auto& [name, room] : rooms()) folders.insert(name);
+  for (const std::string& folder : folders) {
+    for (const fs::path& file : files_below(checkout / folder)) {
+      const std::string name = fs::relative(file, checkout).string();
+      if (!is_cpp(file) || name == maker || name == promise) continue;
+      std::ifstream source(file);
+      bool makes_files = false;
+      for (std::string line; std::getline(source, line);) {
+        const std::string_view code = std::string_view(line).substr(0, line.find("//"));
+        const auto has = [&](const std::string& word) {
+          const std::size_t at = code.find(word);
+          return at != std::string_view::npos &&
+                 (at == 0 || (std::isalnum(static_cast<unsigned char>(code[at - 1])) == 0 &&
+                              code[at - 1] != '_'));
+        };
+        for (const std::string& way : ways)
+          if (has(way)) offences.push_back(name + ": " + way);
+        makes_files = makes_files || std::ranges::any_of(helpers, has);
+      }
+      if (makes_files && name.ends_with(".cc") &&
+          document.find('`' + name + '`') == std::string::npos)
+        offences.push_back(name + " makes files and is not in docs/architecture.md");
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
 }
 
 TEST(Structure, nothing_is_left_to_be_done_later) {
