@@ -159,7 +159,7 @@ LocalStore::~LocalStore() = default;
 std::string LocalStore::location() const { return location_; }
 
 void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
-                     Durability durability) {
+                     Durability durability) try {
   check_key(key);
   require_held_directory(key);
   const bool durable = durability == Durability::Durable;
@@ -176,10 +176,13 @@ void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
   if (!temporary.rename_to(name)) fail(root_, key, "rename the file", errno);
   if (durable && uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
     fail(root_, key, "flush the directory", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 void LocalStore::append(std::string_view key, std::uint64_t expected_size,
-                        std::span<const std::span<const std::byte>> pieces) {
+                        std::span<const std::span<const std::byte>> pieces) try {
   check_key(key);
   require_held_directory(key);
   if (expected_size == 0) {
@@ -202,14 +205,20 @@ void LocalStore::append(std::string_view key, std::uint64_t expected_size,
     return ::ftruncate(file.get(), static_cast<off_t>(expected_size));
   });
   fail(root_, key, cut == 0 ? "append" : "append, nor cut back what was appended", error);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
-void LocalStore::sync(std::string_view key) {
+void LocalStore::sync(std::string_view key) try {
   require_held_directory(key);
   const auto object = require_object(root_, key, O_RDONLY);
   if (!flush(object.file.get())) fail(root_, key, "flush the file", errno);
   if (!internal::sync_directories(root_, internal::split_key(key).directory))
     fail(root_, key, "flush the directory", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 std::optional<std::vector<std::byte>> LocalStore::get(std::string_view key,
@@ -267,13 +276,16 @@ std::optional<ObjectInfo> LocalStore::stat(std::string_view key) const {
   fail(root_, key, "look at the file", errno);
 }
 
-void LocalStore::remove(std::string_view key) {
+void LocalStore::remove(std::string_view key) try {
   check_key(key);
   require_held_directory(key);
   const auto [directory, name] = internal::split_key(key);
   if (const Descriptor parent = internal::open_directory(root_, directory))
     if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
   if (!internal::means_absent(errno) && errno != EISDIR) fail(root_, key, "remove the file", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 void LocalStore::hold_directory() {
@@ -299,7 +311,7 @@ void LocalStore::require_held_directory(std::string_view key) const {
       root_);
 }
 
-void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
+void LocalStore::cut_back(std::string_view key, std::uint64_t size) try {
   require_held_directory(key);
   const auto object = require_object(root_, key, O_WRONLY);
   if (object.size < size)
@@ -309,6 +321,9 @@ void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
                      root_);
   const auto cut = [&] { return ::ftruncate(object.file.get(), static_cast<off_t>(size)); };
   if (uninterrupted(cut) != 0) fail(root_, key, "cut the file back", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 std::uint64_t LocalStore::free_bytes() const {

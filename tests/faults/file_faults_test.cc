@@ -55,7 +55,8 @@ TEST_F(FileFaults, a_run_whose_directory_vanishes_is_not_begun_anew) {
   const Outcome outcome = train_with([&] { fs::rename(run, directory / "moved"); });
   expect_that_it_told(outcome);
   ASSERT_FALSE(outcome.report.problems.empty());
-  EXPECT_NE(outcome.report.problems.front().find("removed or moved"), std::string::npos);
+  EXPECT_NE(outcome.report.problems.front().find("removed or moved"), std::string::npos)
+      << outcome.report.problems.front();
   EXPECT_NE(outcome.report.problems.front().find(run), std::string::npos);
   EXPECT_FALSE(fs::exists(run));
   const Trial trial(std::make_shared<LocalStore>((directory / "moved").string()));
