@@ -99,7 +99,7 @@ class IndexSalvage {
   std::size_t footer_place() const;
   std::optional<IndexMessage> message_at(std::size_t position) const;
   std::optional<std::uint64_t> rows_of(const IndexMessage& message) const;
-  std::size_t next_message(std::size_t from) const;
+  std::size_t next_message(std::size_t from);
   std::optional<std::uint32_t> seed_of(std::span<const std::byte> bytes, std::size_t digits,
                                        std::uint32_t stored);
   void walk();
@@ -175,12 +175,17 @@ std::optional<std::uint64_t> IndexSalvage::rows_of(const IndexMessage& message) 
 }
 
 // The next place from `from` on where a batch's message seems to begin; limit_ if there is none.
-std::size_t IndexSalvage::next_message(std::size_t from) const {
+std::size_t IndexSalvage::next_message(std::size_t from) {
   static constexpr std::array<std::byte, 4> kMarker = {std::byte{0xff}, std::byte{0xff},
                                                        std::byte{0xff}, std::byte{0xff}};
   from = (from + kBetweenMessages - 1) / kBetweenMessages * kBetweenMessages;
   for (std::size_t at = from; at + kFrameHeader < limit_; at += kBetweenMessages) {
     if (std::memcmp(bytes_.data() + at, kMarker.data(), kMarker.size()) != 0) continue;
+    std::uint32_t metadata = 0;
+    std::memcpy(&metadata, bytes_.data() + at + kMarker.size(), sizeof metadata);
+    if (metadata > kMostMetadata) continue;
+    checked_ += metadata;
+    if (checked_ / kMostPasses > bytes_.size()) break;
     if (const auto message = message_at(at); message && message->stored) return at;
   }
   return limit_;
@@ -341,6 +346,7 @@ void IndexSalvage::prove_preamble() {
 // What a writer of ours begins a file with that has the footer's schema; nothing if it has none.
 std::vector<std::byte> IndexSalvage::preamble_of_footer() const {
   const auto name = SegmentName::parse_index_key(key_);
+  if (!name) return {};
   std::vector<std::byte> only_footer(kArrowHeaderBytes);
   std::memcpy(only_footer.data(), kArrowMagic.data(), kArrowMagic.size());
   const auto footer = bytes_.subspan(limit_);
