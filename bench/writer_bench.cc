@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench_directory.h"
+#include "cupel/core/log.h"
 #include "cupel/writer/hook.h"
 #include "paired.h"
 
@@ -209,6 +210,41 @@ BENCHMARK(raw_step_against_write)
     ->Args({1000, 4 << 10})
     ->UseManualTime()
     ->Iterations(60);
+
+/// The first step, and close(), of a hook with so many empty collections, against a tenth of them.
+struct ManyCollections {
+  double first_step = 0, close = 0;
+
+  ManyCollections(const BenchDirectory& directory, std::int64_t count) {
+    HookOptions options = saving_every_step(directory / "run");
+    options.existing = Existing::Replace;
+    options.include_collections = {"all"};
+    Hook hook(std::move(options));
+    for (std::int64_t i = 0; i < count; ++i) hook.get_collection("c" + std::to_string(i));
+    first_step = seconds_of([&] { hook.next_step(); });
+    hook.save_scalar("loss", 1);
+    close = seconds_of([&] { hook.close(); });
+  }
+};
+
+void many_collections(benchmark::State& state, double ManyCollections::*what) {
+  set_log_sink([](LogLevel, std::string_view) {});
+  const BenchDirectory directory;
+  Paired().run(
+      state, [&] { return ManyCollections(directory, state.range(0)).*what; },
+      [&] { return ManyCollections(directory, state.range(0) / 10).*what; });
+  set_log_sink({});
+}
+BENCHMARK_CAPTURE(many_collections, first_step, &ManyCollections::first_step)
+    ->Arg(30'000)
+    ->UseManualTime()
+    ->Iterations(12)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(many_collections, close, &ManyCollections::close)
+    ->Arg(30'000)
+    ->UseManualTime()
+    ->Iterations(12)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace cupel

@@ -42,16 +42,26 @@ struct CollectionInfo {
   std::size_t tensors = 0;  // that were saved
 };
 
+// How many of the names, which are sorted, the collection has. Listed names are looked up.
+std::size_t members_among(const std::vector<std::string>& tensors, const Collection& collection) {
+  const auto& listed = collection.tensor_names();
+  const bool is_short = listed.size() < tensors.size() / 16;
+  if (collection.include_regex().empty() && is_short) {
+    return static_cast<std::size_t>(
+        std::count_if(listed.begin(), listed.end(), [&](const std::string& name) {
+          return std::binary_search(tensors.begin(), tensors.end(), name);
+        }));
+  }
+  return static_cast<std::size_t>(
+      std::count_if(tensors.begin(), tensors.end(),
+                    [&](const std::string& tensor) { return collection.contains(tensor); }));
+}
+
 std::vector<CollectionInfo> saved_collections(const Trial& trial) {
   const std::vector<std::string> tensors = trial.tensor_names();
   std::vector<CollectionInfo> infos;
-  for (const auto& [name, collection] : trial.collections()) {
-    const auto holds = [&group = collection](const std::string& tensor) {
-      return group.contains(tensor);
-    };
-    infos.push_back(
-        {name, static_cast<std::size_t>(std::count_if(tensors.begin(), tensors.end(), holds))});
-  }
+  for (const auto& [name, collection] : trial.collections())
+    infos.push_back({name, members_among(tensors, collection)});
   return infos;
 }
 

@@ -175,7 +175,7 @@ void RunCopy::commit(Job& job) {
 void RunCopy::copy_collections(const std::string& worker) {
   collections_read_at_[worker] = events_;
   const std::string key = collections_key(worker);
-  auto bytes = from_.get(key);
+  auto bytes = from_.get(key, kMostCollectionsFileBytes);
   if (!bytes) throw FormatError(key, 0, "the file is missing, though the worker is in the run");
   const CollectionsFile file = decode_collections_file(key, *bytes);
   const auto [run, is_first] = run_of_worker_.try_emplace(worker, file.run);

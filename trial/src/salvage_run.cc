@@ -193,7 +193,7 @@ std::optional<CollectionsFile> RunSalvage::collections_of(const std::string& wor
                                                           std::string& problem) const {
   const std::string key = collections_key(worker);
   try {
-    auto read = from_.get(key);
+    auto read = from_.get(key, kMostCollectionsFileBytes);
     if (!read) throw FormatError(key, 0, "the file is missing");
     CollectionsFile file = decode_collections_file(key, *read);
     if (file.worker != worker) throw FormatError(key, 0, "the file says worker " + file.worker);

@@ -248,9 +248,8 @@ Collections Trial::collections() const { return view_->read().snapshot().collect
 
 Collection Trial::collection(std::string_view name) const {
   const Reading reading = view_->read();
-  const Collections& all = reading.snapshot().collections->all();
-  const auto found = all.find(name);
-  return found == all.end() ? Collection(std::string(name)) : found->second;
+  auto found = reading.snapshot().collections->find(name);
+  return found ? *std::move(found) : Collection(std::string(name));
 }
 
 StepState Trial::has_passed_step(std::int64_t step, Mode mode) const {

@@ -127,7 +127,7 @@ void RunCheck::read_collections() {
     }
     ++report_.collections_files;
     try {
-      const auto bytes = store_.get(info.key);
+      const auto bytes = store_.get(info.key, kMostCollectionsFileBytes);
       if (!bytes) continue;  // removed since it was listed
       CollectionsFile file = decode_collections_file(info.key, *bytes);
       if (file.worker != *worker)

@@ -145,10 +145,12 @@ void Hook::State::open() {
 }
 
 void Hook::State::prepare() {
-  plan.emplace(collections, options);
+  SavePlan made(collections, options);
+  // Refuses what no reader would open, before anything is saved.
+  const std::uint32_t collections_crc32c = writes ? write_collections() : 0;
+  plan.emplace(std::move(made));
   groups.follow(*plan);
   if (!writes) return;
-  const std::uint32_t collections_crc32c = write_collections();
   writer.emplace(*store, segment_policy(collections_crc32c), *pool, committed_step);
   recorder.emplace(*writer, *pool);
 }
@@ -227,11 +229,13 @@ std::uint32_t Hook::State::write_collections() {
 }
 
 void Hook::State::list_saved_tensors() {
+  std::vector<Collection*> searched;
+  for (auto& [name, collection] : collections)
+    if (!collection.include_regex().empty()) searched.push_back(&collection);
   for (const NamedTensor& named : groups.tensors()) {
     if (!named.saved || is_reserved_tensor(named.name)) continue;
-    for (auto& [name, collection] : collections) {
-      if (collection.include_regex().matches(named.name)) collection.add_tensor_name(named.name);
-    }
+    for (Collection* const collection : searched)
+      if (collection->include_regex().matches(named.name)) collection->add_tensor_name(named.name);
   }
 }
 

@@ -264,6 +264,10 @@ NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& t
   NamedTensor* named = groups.find_or_add(name);
   if (std::ranges::find(tags.names(), std::string_view()) != tags.names().end()) {
     complain(named, "a collection's name is empty: it was given with " + printable(named->name));
+  } else if (!tags.empty() && !groups.has_room_for(*named, tags)) {
+    complain(named, "a run has at most " + std::to_string(kMostCollections) +
+                        " collections: there is no room for those given with " +
+                        printable(named->name));
   } else if (!tags.empty()) {
     groups.join(*named, tags);
   }
@@ -300,7 +304,7 @@ void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDec
 }
 
 void Hook::State::log_metric(const NamedTensor& named, const TensorView& view) {
-  if (groups.is_in_any(named, &MetricLog::is_logged))
+  if (groups.is_in_any(named, MetricLog::kLoggedCollections))
     metrics->add(named.name, *step_mode, counters[*step_mode], view);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -100,7 +101,7 @@ MetricLog::MetricLog(std::string directory)
 MetricLog::~MetricLog() { flush(); }
 
 bool MetricLog::is_logged(std::string_view collection) noexcept {
-  return collection == "losses" || collection == "metrics" || collection == "sm_metrics";
+  return std::ranges::find(kLoggedCollections, collection) != kLoggedCollections.end();
 }
 
 void MetricLog::add(std::string_view tensor, Mode mode, std::int64_t step,

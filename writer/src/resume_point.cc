@@ -104,7 +104,7 @@ struct Closed {
 
 Closed read_closed(const Store& store, std::string_view worker) {
   const std::string key = collections_key(worker);
-  const auto bytes = store.get(key);
+  const auto bytes = store.get(key, kMostCollectionsFileBytes);
   if (!bytes) return {};
   try {
     const CollectionsFile file = decode_collections_file(key, *bytes);

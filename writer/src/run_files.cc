@@ -92,7 +92,7 @@ void RunFiles::settle_existing_run(Existing existing) {
 
   for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {
     const auto worker = parse_collections_key(object.key);
-    const auto bytes = worker ? store_.get(object.key) : std::nullopt;
+    const auto bytes = worker ? store_.get(object.key, kMostCollectionsFileBytes) : std::nullopt;
     if (!bytes) continue;
     const CollectionsFile file = decode_collections_file(object.key, *bytes);
     run_ = file.run;

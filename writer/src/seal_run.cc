@@ -14,6 +14,7 @@
 #include "cupel/core/aligned_buffer.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/format/collections_file.h"
 #include "cupel/format/segment_remains.h"
 
 namespace cupel {
@@ -63,7 +64,7 @@ class SegmentSealing {
  private:
   // Of the file that its steps need, or of a later one of the same writer.
   std::optional<std::uint32_t> collections_crc32c() const {
-    const auto file = run_.get(collections_key(name_.worker));
+    const auto file = run_.get(collections_key(name_.worker), kMostCollectionsFileBytes);
     if (!file) return std::nullopt;
     return crc32c(*file);
   }

@@ -25,11 +25,23 @@ NamedTensor* TensorGroups::find_or_add(std::string_view name) {
 }
 
 bool TensorGroups::is_in_any(const NamedTensor& tensor,
-                             bool (*is_meant)(std::string_view collection)) {
+                             std::span<const std::string_view> collections) {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(collections_, [&](const auto& entry) {
-    return is_meant(entry.first) && entry.second.contains(tensor.name);
+  return std::ranges::any_of(collections, [&](std::string_view name) {
+    const auto found = collections_.find(name);
+    return found != collections_.end() && found->second.contains(tensor.name);
   });
+}
+
+bool TensorGroups::has_room_for(const NamedTensor& tensor, const CollectionNames& names) {
+  const auto is_known = [tags = tags_of(tensor)](std::string_view name) {
+    return std::ranges::find(tags, name) != tags.end();
+  };
+  if (std::ranges::all_of(names.names(), is_known)) return true;
+  const std::lock_guard lock(mutex_);
+  if (collections_.size() + names.names().size() <= kMostCollections) return true;
+  return std::ranges::all_of(names.names(),
+                             [&](std::string_view name) { return collections_.contains(name); });
 }
 
 void TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,13 @@
 
 namespace cupel {
 
-// The tensors that are in the same collections, and what the present step makes of them.
+// The tensors that are saved alike, and what the present step makes of them.
 struct Group : detail::SaveGroup {
   Membership members;
   SaveDecision now;  // written between steps only
 };
 
-// The tensors that a hook knows, by the collections they are in.
+// The tensors that a hook knows, by the ways in which their collections are saved.
 //
 // Looking a tensor up and asking whether it is due takes no lock; naming tensors and collections
 // does, and may be done from several threads. What is due is decided between steps.
@@ -36,8 +37,10 @@ class TensorGroups {
   NamedTensor* find_or_add(std::string_view name);
   // Puts the tensor into these collections, which are made if they are not there.
   void join(NamedTensor& tensor, const CollectionNames& names);
-  // Whether a collection that `is_meant` has the tensor, saved or not.
-  bool is_in_any(const NamedTensor& tensor, bool (*is_meant)(std::string_view collection));
+  // Whether a run may have the collections that the tensor is to be in beside those that there are.
+  bool has_room_for(const NamedTensor& tensor, const CollectionNames& names);
+  // Whether one of these collections has the tensor, saved or not.
+  bool is_in_any(const NamedTensor& tensor, std::span<const std::string_view> collections);
 
   // From now on the plan says who is in which collection; it must outlive the groups.
   void follow(const SavePlan& plan);

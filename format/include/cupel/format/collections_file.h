@@ -29,10 +29,17 @@ struct CollectionsFile {
   std::map<Mode, std::int64_t> steps = {};
 };
 
+/// What a collections file may have at most. Those that earlier versions wrote list every saved
+/// tensor. Collections and patterns have limits of their own (collection.h), and the memory that
+/// the content takes is at most 7 times the file and 32 MiB.
+inline constexpr std::uint64_t kMostCollectionsFileBytes = std::uint64_t{256} << 20U;
+
+/// Throws UsageError naming the limit for what decode_collections_file() would refuse.
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
 
-/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or
-/// that a newer major version wrote. What a newer minor version has added is ignored.
+/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one,
+/// that is above a limit, or that a newer major version wrote. What a newer minor version has added
+/// is ignored.
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
 
 }  // namespace cupel
