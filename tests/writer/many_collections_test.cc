@@ -76,7 +76,7 @@ TEST_F(ManyCollections, above_the_limit_of_a_run_are_refused_before_anything_is_
   const auto hook = hook_with(kMostCollections + 1);
   for (int step = 0; step < 2; ++step) {
     hook->next_step();
-    hook->save_tensor("t", view({1}), name(1));
+    hook->save_tensor("t", view({1}), name(1000));
   }
   const HookReport report = hook->close();
   EXPECT_TRUE(report.disabled);
@@ -87,7 +87,7 @@ TEST_F(ManyCollections, above_the_limit_of_a_run_are_refused_before_anything_is_
 TEST_F(ManyCollections, as_many_as_a_run_may_have_are_saved_and_one_more_is_reported) {
   const auto hook = hook_with(kMostCollections);
   hook->next_step();
-  hook->save_tensor("t", view({1}), name(1));
+  hook->save_tensor("t", view({1}), name(1000));
   hook->save_tensor("u", view({1}), "one more");
   const HookReport report = hook->close();
   EXPECT_FALSE(report.disabled);
