@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 
 #include "bench_directory.h"
 #include "cupel/core/aligned_buffer.h"
+#include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
@@ -185,7 +187,9 @@ void open_run(benchmark::State& state) {
 /// Opens a run for open_in_a_new_process, and says so.
 int open_and_tell(const std::string& directory) {
   const Trial trial(std::make_shared<LocalStore>(directory));
-  std::printf("%lld\n", static_cast<long long>(trial.last_complete_step()));
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  std::printf("%lld %ld\n", static_cast<long long>(trial.last_complete_step()), used.ru_maxrss);
   std::fflush(stdout);
   std::_Exit(0);  // what the system does to take the memory back is not part of it
 }
@@ -205,6 +209,36 @@ void open_in_a_new_process(benchmark::State& state) {
     if (process != nullptr) ::pclose(process);
   }
   state.SetItemsProcessed(state.iterations() * run.rows());
+}
+
+/// A run with one step and so many collections, opened in a new process.
+void open_many_collections(benchmark::State& state) {
+  const BenchDirectory directory;
+  const std::string place = directory / "run";
+  {
+    set_log_sink([](LogLevel, std::string_view) {});
+    HookOptions options;
+    options.out_dir = place;
+    Hook hook(std::move(options));
+    for (std::int64_t i = 0; i < state.range(0); ++i) hook.get_collection("c" + std::to_string(i));
+    hook.next_step();
+    hook.save_scalar("loss", 1);
+    hook.close();
+    set_log_sink({});
+  }
+  const std::string command = "/proc/" + std::to_string(::getpid()) + "/exe --open '" + place + "'";
+  long kibibytes = 0;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::FILE* const process = ::popen(command.c_str(), "r");
+    long long last = -1;
+    if (process == nullptr || std::fscanf(process, "%lld %ld", &last, &kibibytes) != 2 || last != 0)
+      state.SkipWithError("the run was not opened");
+    state.SetIterationTime(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (process != nullptr) ::pclose(process);
+  }
+  state.counters["mib"] = static_cast<double>(kibibytes) / 1024;
 }
 
 // Against reading the same bytes, neither of them in the page cache.
@@ -408,6 +442,11 @@ BENCHMARK(open_run)->Arg(1000)->Arg(50)->Unit(benchmark::kMillisecond)->UseRealT
 BENCHMARK(open_in_a_new_process)
     ->Arg(1000)
     ->Arg(50)
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
+BENCHMARK(open_many_collections)
+    ->Arg(20'000)
+    ->Arg(200'000)
     ->Unit(benchmark::kMillisecond)
     ->UseManualTime();
 BENCHMARK(open_from_disk)

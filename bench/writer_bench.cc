@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench_directory.h"
+#include "cupel/core/log.h"
 #include "cupel/writer/hook.h"
 #include "paired.h"
 
@@ -158,6 +159,32 @@ BENCHMARK(small_step)
     ->Args({1, 1})
     ->UseRealTime();
 
+/// A step that saves one tensor of a name that is new and joins a collection, against one that
+/// saves an old one; each after so many names have joined.
+void new_name_against_old(benchmark::State& state) {
+  const BenchDirectory directory;
+  HookOptions options = saving_every_step(directory / "run");
+  options.include_collections = {"mine"};
+  Hook hook(options);
+  hook.next_step();
+  int names = 0;
+  const std::vector<std::string> mine = {"mine"};
+  const float value = 1;
+  const auto save = [&](const std::string& name) {
+    return seconds_of([&] {
+      hook.save_tensor(name, TensorView(&value, {}), mine);
+      hook.next_step();
+    });
+  };
+  while (names < state.range(0))
+    hook.save_tensor("tensor" + std::to_string(names++), TensorView(&value, {}), mine);
+  hook.next_step();
+  Paired().run(
+      state, [&] { return save("tensor" + std::to_string(names++)); },
+      [&] { return save("tensor0"); });
+}
+BENCHMARK(new_name_against_old)->Arg(0)->Arg(8000)->UseManualTime()->Iterations(4000);
+
 /// The calls alone, 64 × 1 MiB, against memcpy of the same bytes into memory that is there.
 void raw_calls_against_memcpy(benchmark::State& state) {
   const BenchDirectory directory;
@@ -209,6 +236,41 @@ BENCHMARK(raw_step_against_write)
     ->Args({1000, 4 << 10})
     ->UseManualTime()
     ->Iterations(60);
+
+/// The first step, and close(), of a hook with so many empty collections, against a tenth of them.
+struct ManyCollections {
+  double first_step = 0, close = 0;
+
+  ManyCollections(const BenchDirectory& directory, std::int64_t count) {
+    HookOptions options = saving_every_step(directory / "run");
+    options.existing = Existing::Replace;
+    options.include_collections = {"all"};
+    Hook hook(std::move(options));
+    for (std::int64_t i = 0; i < count; ++i) hook.get_collection("c" + std::to_string(i));
+    first_step = seconds_of([&] { hook.next_step(); });
+    hook.save_scalar("loss", 1);
+    close = seconds_of([&] { hook.close(); });
+  }
+};
+
+void many_collections(benchmark::State& state, double ManyCollections::*what) {
+  set_log_sink([](LogLevel, std::string_view) {});
+  const BenchDirectory directory;
+  Paired().run(
+      state, [&] { return ManyCollections(directory, state.range(0)).*what; },
+      [&] { return ManyCollections(directory, state.range(0) / 10).*what; });
+  set_log_sink({});
+}
+BENCHMARK_CAPTURE(many_collections, first_step, &ManyCollections::first_step)
+    ->Arg(30'000)
+    ->UseManualTime()
+    ->Iterations(12)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(many_collections, close, &ManyCollections::close)
+    ->Arg(30'000)
+    ->UseManualTime()
+    ->Iterations(12)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace cupel

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-version=1.0
+version=1.1
 scripts/bootstrap.sh test
 cmake --preset dev >/dev/null
 ninja -C build/dev make_golden

@@ -2,11 +2,11 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string_view>
 #include <utility>
 
 #include "cupel/rules/builtin_rules.h"
+#include "json_text.h"
 #include "table.h"
 
 namespace cupel {
@@ -19,7 +19,7 @@ namespace {
 
 std::string version_line() { return "cupel " + std::string(kVersion); }
 
-void print_build_info(bool json, std::ostream& out) {
+void print_build_info(bool json, Printer out) {
   if (json) {
     nlohmann::ordered_json libraries = nlohmann::ordered_json::object();
     for (const auto& [name, version] : kLibraries) libraries[std::string(name)] = version;
@@ -30,7 +30,7 @@ void print_build_info(bool json, std::ostream& out) {
                                           {"build_type", kBuildType},
                                           {"static", kIsStatic},
                                           {"libraries", std::move(libraries)}};
-    out << facts.dump() << '\n';
+    out << json_text(facts) << '\n';
     return;
   }
   Table table({"version", std::string(kVersion)});

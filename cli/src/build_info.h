@@ -1,7 +1,8 @@
 #pragma once
 
-#include <iosfwd>
 #include <string>
+
+#include "cupel/core/printer.h"
 
 namespace cupel {
 
@@ -9,6 +10,6 @@ namespace cupel {
 std::string version_line();
 
 /// Prints what is built into this command: versions, stores, compiler and libraries.
-void print_build_info(bool json, std::ostream& out);
+void print_build_info(bool json, Printer out);
 
 }  // namespace cupel

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "cupel/rules/check_needs.h"
 #include "cupel/trial/pins.h"
 #include "cupel/writer/saving_plan.h"
+#include "json_text.h"
 #include "open_trial.h"
 #include "run_cli.h"
 
@@ -92,20 +92,20 @@ bool any_misspelt(const std::vector<UnfilledCollection>& empty) {
                      [](const UnfilledCollection& each) { return !each.question.empty(); });
 }
 
-void print_text(const std::vector<UnfilledCollection>& empty, std::ostream& out) {
+void print_text(const std::vector<UnfilledCollection>& empty, Printer out) {
   for (const auto& [name, question] : empty)
     out << "collection " << printable(name)
         << (question.empty() ? ": filled by calls only" : ": it has neither patterns nor names")
         << question << '\n';
 }
 
-void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
+void print_text(const std::vector<RuleGaps>& all, Printer out) {
   for (const RuleGaps& of : all) {
     const std::string name = printable(of.rule->name);
     if (of.gaps.empty())
       out << name
-          << (of.rule->says_needs ? ": what it needs is saved\n"
-                                  : ": it does not say what it needs\n");
+          << (of.rule->says_needs ? ": what it needs is saved" : ": it does not say what it needs")
+          << '\n';
     for (const Gap& gap : of.gaps) {
       out << name << ": " << printable(gap.found) << "\n  needs      " << printable(gap.needed)
           << "\n  for        " << printable(gap.tensors);
@@ -118,7 +118,7 @@ void print_text(const std::vector<RuleGaps>& all, std::ostream& out) {
 }
 
 void print_json(const std::vector<RuleGaps>& all, const std::vector<UnfilledCollection>& empty,
-                std::ostream& out) {
+                Printer out) {
   Json array = Json::array();
   for (const RuleGaps& of : all)
     for (const Gap& gap : of.gaps)
@@ -140,12 +140,12 @@ void print_json(const std::vector<RuleGaps>& all, const std::vector<UnfilledColl
                        {"found", "it has neither patterns nor names" + question},
                        {"needed", "patterns, names, or the name of a built-in collection"},
                        {"closing", nullptr}});
-  out << array.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << json_text(array) << '\n';
 }
 
 // Returns the exit code.
 int print_check(const std::vector<RuleGaps>& gaps, const std::vector<UnfilledCollection>& empty,
-                bool json, std::ostream& out) {
+                bool json, Printer out) {
   if (json) {
     print_json(gaps, empty, out);
   } else {
@@ -174,7 +174,7 @@ std::vector<CollectionConfiguration> wanted_collections(const std::vector<Chosen
 
 // The configuration of the hook with what the rules need; its own entries stay as they are.
 int emit(const std::vector<ChosenRule>& rules, const std::string& text, const SavingPlan& plan,
-         const HookOptions& base, std::ostream& out, std::ostream& err) {
+         const HookOptions& base, Printer out, Printer err) {
   Json hook = hook_json(text);
   Json& entries = hook[kEntries];
   if (entries.is_null()) entries = Json::array();
@@ -189,8 +189,8 @@ int emit(const std::vector<ChosenRule>& rules, const std::string& text, const Sa
     if (parameters.is_null()) parameters = Json::object();
     if (!parameters.contains("include_workers")) parameters["include_workers"] = "all";
   }
-  const std::string merged = hook.dump(2, ' ', false, Json::error_handler_t::replace);
-  out << merged << '\n';
+  const std::string merged = json_text(hook, 2);
+  out << Composed{merged} << '\n';
   const SavingPlan emitted = saving_plan(parse_hook_configuration(merged, "emitted", base));
   std::vector<RuleGaps> open = check(rules, emitted);
   std::erase_if(open, [](const RuleGaps& of) { return of.gaps.empty(); });
@@ -203,7 +203,7 @@ int emit(const std::vector<ChosenRule>& rules, const std::string& text, const Sa
 
 }  // namespace
 
-int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
+int run_check(const CheckOptions& options, Printer out, Printer err) {
   const std::vector<ChosenRule> rules = choose_rules(options.rules);
   HookOptions base;
   base.profile = profile_of(options.profile);

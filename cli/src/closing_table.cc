@@ -1,7 +1,6 @@
 #include "closing_table.h"
 
 #include <algorithm>
-#include <ostream>
 #include <utility>
 
 #include "colour.h"
@@ -12,7 +11,7 @@ namespace cupel {
 
 void print_closing_table(const std::vector<VerdictLine>& closing,
                          const std::map<std::string, std::int64_t>& fired,
-                         std::string_view said_elsewhere, std::ostream& out) {
+                         std::string_view said_elsewhere, Printer out) {
   using enum Table::Align;
   Table table({"RULE", "STATUS", "FIRST STEP", "STEPS FIRED", "EVALUATED", "SKIPPED"},
               {Left, Left, Right, Right, Right, Right});

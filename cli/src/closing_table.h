@@ -1,11 +1,11 @@
 #pragma once
 
-#include <iosfwd>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cupel/core/printer.h"
 #include "cupel/rules/verdict_line.h"
 
 namespace cupel {
@@ -14,6 +14,6 @@ namespace cupel {
 /// of its rules, but for `said_elsewhere`. `fired` counts steps by the rule's name.
 void print_closing_table(const std::vector<VerdictLine>& closing,
                          const std::map<std::string, std::int64_t>& fired,
-                         std::string_view said_elsewhere, std::ostream& out);
+                         std::string_view said_elsewhere, Printer out);
 
 }  // namespace cupel

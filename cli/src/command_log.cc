@@ -1,7 +1,6 @@
 #include "command_log.h"
 
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -27,11 +26,13 @@ std::string_view level_prefix(LogLevel level) {
 
 }  // namespace
 
-LogSink command_log_sink(const std::string& command, std::ostream& err) {
-  const std::string begin = command.empty() ? "cupel: " : "cupel " + command + ": ";
-  return [begin, least = log_level(), &err](LogLevel level, std::string_view message) {
+LogSink command_log_sink(const std::string& command, Printer err) {
+  const std::string begin = command.empty() ? "cupel: " : "cupel " + printable(command) + ": ";
+  return [begin, least = log_level(), err](LogLevel level, std::string_view message) {
     if (!least || level < *least) return;
-    err << begin + std::string(level_prefix(level)) + printable(message) + "\n" << std::flush;
+    // With one write, since several threads may log.
+    err << Composed{begin + std::string(level_prefix(level)) + printable(message) + "\n"}
+        << std::flush;
   };
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "chosen_rules.h"
+#include "cupel/core/printer.h"
 
 namespace cupel {
 
@@ -18,7 +18,7 @@ struct InfoOptions {
   bool build = false;  // the command itself, not a run
   bool json = false;
 };
-int run_info(const InfoOptions& options, std::ostream& out);
+int run_info(const InfoOptions& options, Printer out);
 
 struct StepsOptions {
   std::string trial;
@@ -26,7 +26,7 @@ struct StepsOptions {
   std::string mode = "GLOBAL";
   bool json = false;
 };
-int run_steps(const StepsOptions& options, std::ostream& out);
+int run_steps(const StepsOptions& options, Printer out);
 
 struct TensorsOptions {
   std::string trial;
@@ -37,7 +37,7 @@ struct TensorsOptions {
   bool in_full = false;  // a table of what was saved of each
   bool json = false;
 };
-int run_tensors(const TensorsOptions& options, std::ostream& out);
+int run_tensors(const TensorsOptions& options, Printer out);
 
 struct ShowOptions {
   std::string trial;
@@ -56,7 +56,7 @@ struct ShowOptions {
   std::optional<std::int64_t> width;  // columns that people's output may take; else the terminal's
   bool json = false;
 };
-int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err);
+int run_show(const ShowOptions& options, Printer out, Printer err);
 
 struct DiffOptions {
   std::string run_a, run_b;
@@ -70,7 +70,7 @@ struct DiffOptions {
   bool full = false;       // reads values whose checksums agree
   bool json = false;
 };
-int run_diff(const DiffOptions& options, std::ostream& out);
+int run_diff(const DiffOptions& options, Printer out);
 
 struct WatchOptions {
   std::string trial;
@@ -86,12 +86,13 @@ struct WatchOptions {
   std::string out;                          // a file to keep the lines in
   std::vector<std::string> actions;
   bool dry_run = false;
-  bool strict = false;  // exit 1 also where a rule had nothing to judge
-  bool all = false;     // every finding for a person, not incidents
-  int jobs = 0;         // 0: as the machine has processors, up to 4
+  std::string webhook_ca;  // a file of certificates
+  bool strict = false;     // exit 1 also where a rule had nothing to judge
+  bool all = false;        // every finding for a person, not incidents
+  int jobs = 0;            // 0: as the machine has processors, up to 4
   bool json = false;
 };
-int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err);
+int run_watch(const WatchOptions& options, Printer out, Printer err);
 
 struct CheckOptions {
   std::string target;  // a run, or the file of a hook's configuration; empty: none, with emit
@@ -100,7 +101,7 @@ struct CheckOptions {
   bool emit_hook_config = false;
   bool json = false;
 };
-int run_check(const CheckOptions& options, std::ostream& out, std::ostream& err);
+int run_check(const CheckOptions& options, Printer out, Printer err);
 
 struct RulesOptions {
   std::string name;      // of a built-in rule, or FILE.lua[:NAME]; empty: all built-in ones
@@ -108,20 +109,20 @@ struct RulesOptions {
   std::string markdown;  // a directory to write pages to
   bool json = false;
 };
-int run_rules(const RulesOptions& options, std::ostream& out);
+int run_rules(const RulesOptions& options, Printer out);
 
 struct VerifyCommandOptions {
   std::string trial;
   bool json = false;
 };
-int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostream& err);
+int run_verify(const VerifyCommandOptions& options, Printer out, Printer err);
 
 struct CopyCommandOptions {
   std::string source;
   std::string destination;
   bool json = false;
 };
-int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream& err);
+int run_copy(const CopyCommandOptions& options, Printer out, Printer err);
 
 struct SyncOptions {
   std::string path;                // a run, a spool, or where spools are
@@ -129,9 +130,9 @@ struct SyncOptions {
   std::int64_t idle_timeout = 60;  // seconds
   bool json = false;
 };
-int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err);
+int run_sync(const SyncOptions& options, Printer out, Printer err);
 // `sync --salvage`: options.salvage is not empty.
-int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err);
+int run_salvage(const SyncOptions& options, Printer out, Printer err);
 // A directory of this machine, whatever its name. Throws UsageError if there is none.
 std::string directory_place(const std::string& path);
 

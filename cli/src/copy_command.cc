@@ -1,6 +1,5 @@
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 
 #include "amount_text.h"
@@ -9,6 +8,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/copy_run.h"
+#include "json_text.h"
 #include "progress.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 }  // namespace
 
-int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream& err) {
+int run_copy(const CopyCommandOptions& options, Printer out, Printer err) {
   const StopOnSignal signals;
   const std::unique_ptr<Store> source = open_store(options.source);
   const std::unique_ptr<Store> destination = open_store(options.destination);
@@ -38,7 +38,7 @@ int run_copy(const CopyCommandOptions& options, std::ostream& out, std::ostream&
                        {"complete", !report.stopped}, {"ended", report.ended},
                        {"files", report.files},       {"bytes", report.bytes},
                        {"steps", report.steps}};
-    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << json_text(json) << '\n';
   } else {
     out << "copied " << count_text(report.steps, "step") << " in "
         << count_text(report.files, "file") << ", " << bytes_text(report.bytes)

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <ostream>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "colour.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
@@ -196,7 +196,7 @@ class Recorder {
 class Training {
  public:
   Training(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
-           std::uint64_t seed, std::ostream& out)
+           std::uint64_t seed, Printer out)
       : recipe_(recipe),
         random_(seed),
         examples_(make_spirals(kTrainingExamples, random_)),
@@ -270,29 +270,31 @@ bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, c
   });
 }
 
-std::string in_words(std::ostream& out, const RuleSummary& rule) {
-  const std::string name = painted(out, colour_of(rule.status), rule.rule);
-  if (rule.status != RuleStatus::IssuesFound) return name + " could not judge: " + rule.message;
+std::string in_words(Printer out, const RuleSummary& rule) {
+  const std::string name = painted(out, colour_of(rule.status), printable(rule.rule));
+  if (rule.status != RuleStatus::IssuesFound)
+    return name + " could not judge: " + printable(rule.message);
   return name + " fired at " + std::to_string(rule.steps_fired) +
          (rule.steps_fired == 1 ? " step" : " steps") + ", first at step " +
          std::to_string(rule.first_step.value_or(-1));
 }
 
 // What became of the rules, those that found nothing in one line.
-void print_rules(std::ostream& out, const std::vector<RuleSummary>& rules) {
+void print_rules(Printer out, const std::vector<RuleSummary>& rules) {
   std::string silent;
   for (const RuleSummary& rule : rules) {
     if (rule.status == RuleStatus::NoIssuesFound)
       silent += (silent.empty() ? "" : ", ") + rule.rule;
     else
-      out << "  " << in_words(out, rule) << '\n';
+      out << "  " << Composed{in_words(out, rule)} << '\n';
   }
   if (!silent.empty())
-    out << "  " << painted(out, Colour::Fine, "nothing found") << " by " << silent << '\n';
+    out << "  " << Composed{painted(out, Colour::Fine, "nothing found")} << " by " << silent
+        << '\n';
 }
 
 // How the loss of a run went, on a logarithmic scale.
-void draw_loss(std::ostream& out, const std::string& run) {
+void draw_loss(Printer out, const std::string& run) {
   const auto trial = create_trial(run);
   const Tensor loss = trial->tensor("loss");
   std::vector<PlotPoint> points;
@@ -304,7 +306,7 @@ void draw_loss(std::ostream& out, const std::string& run) {
 }
 
 bool train_and_judge(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
-                     std::uint64_t seed, std::ostream& out) {
+                     std::uint64_t seed, Printer out) {
   out << '\n' << recipe.name << ": " << recipe.story << std::endl;
   Training training(recipe, run, lua_rule, seed, out);
   training.run();
@@ -360,7 +362,7 @@ std::string this_program() {
 
 }  // namespace
 
-int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err) try {
+int run_demo(const DemoOptions& options, Printer out, Printer err) try {
   const std::string directory = absolute(options.directory);
   const auto run = [&directory](const std::string& name) { return directory + "/" + name; };
   const LuaChoice lua_rule = write_rule(directory);
@@ -389,8 +391,8 @@ int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err) t
   out << std::flush;
   return all_as_announced ? 0 : 1;
 } catch (const std::exception& error) {
-  err << "cupel demo: The demo cannot be run in " << options.directory << ": " << error.what()
-      << std::endl;
+  err << "cupel demo: The demo cannot be run in " << options.directory << ": "
+      << printable(error.what()) << std::endl;
   return 2;
 }
 

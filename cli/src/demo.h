@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
+
+#include "cupel/core/printer.h"
 
 namespace cupel {
 
@@ -19,6 +20,6 @@ struct DemoOptions {
 ///
 /// Tells what it does on `out`, ending with commands to look into the runs. Returns 0 when every
 /// run was judged as announced, 1 when one was not, and 2 after an error, told on `err`.
-int run_demo(const DemoOptions& options, std::ostream& out, std::ostream& err);
+int run_demo(const DemoOptions& options, Printer out, Printer err);
 
 }  // namespace cupel

@@ -1,7 +1,6 @@
 #include "demo_judge.h"
 
 #include <algorithm>
-#include <ostream>
 #include <sstream>
 #include <utility>
 
@@ -21,7 +20,7 @@ constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 
 }  // namespace
 
-Judge::Judge(std::string run, LuaChoice lua_rule, std::ostream& out)
+Judge::Judge(std::string run, LuaChoice lua_rule, Printer out)
     : run_(std::move(run)),
       lua_rule_(std::move(lua_rule)),
       out_(out),
@@ -74,7 +73,8 @@ void Judge::hear(const VerdictLine& line) {
 
   std::istringstream text(painted_text(out_, line));
   for (std::string one; std::getline(text, one);)
-    if (++lines_heard_ <= kMaxLines) out_ << "  " << one << std::endl;  // at once: a person watches
+    if (++lines_heard_ <= kMaxLines)
+      out_ << "  " << Composed{one} << std::endl;  // at once: a person watches
 
   if (line.rule != kExplosionRule) return;
   const std::lock_guard lock(mutex_);

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <iosfwd>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cupel/core/printer.h"
 #include "cupel/rules/parameters.h"
 #include "cupel/rules/rule_runner.h"
 
@@ -30,7 +30,7 @@ struct LuaChoice {
 class Judge {
  public:
   /// `run` need not be there yet; `lua_rule` judges, too.
-  Judge(std::string run, LuaChoice lua_rule, std::ostream& out);
+  Judge(std::string run, LuaChoice lua_rule, Printer out);
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
@@ -51,7 +51,7 @@ class Judge {
 
   const std::string run_;
   const LuaChoice lua_rule_;
-  std::ostream& out_;
+  Printer out_;
   std::size_t lines_heard_ = 0;
   std::vector<std::pair<std::string, std::string>> findings_;  // rule and tensor, each once
   RunSummary summary_;

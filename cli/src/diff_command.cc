@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +64,7 @@ std::string grounds_text(const RunComparison::Agreements& agreements) {
 }
 
 // What was in one run only, and is no difference.
-void print_remarks(std::ostream& out, const RunComparison& found) {
+void print_remarks(Printer out, const RunComparison& found) {
   const auto only_in = [&out](const char* run, std::int64_t values, std::int64_t reductions) {
     std::vector<std::string> parts;
     if (values > 0) parts.push_back("raw values of " + count_text(values, "row"));
@@ -83,7 +82,7 @@ void print_remarks(std::ostream& out, const RunComparison& found) {
   ahead("B", found.steps_ahead_in_b, "A");
 }
 
-void print_readable(std::ostream& out, const RunComparison& found, const DiffOptions& options) {
+void print_readable(Printer out, const RunComparison& found, const DiffOptions& options) {
   for (const RunDifference& difference : found.differences) print_difference(out, difference);
   if (!found.same()) {
     const char* const first = found.differences.size() == 1 ? "it" : "the first";
@@ -104,7 +103,7 @@ void print_readable(std::ostream& out, const RunComparison& found, const DiffOpt
   print_remarks(out, found);
 }
 
-void print_json(std::ostream& out, const RunComparison& found, const DiffOptions& options) {
+void print_json(Printer out, const RunComparison& found, const DiffOptions& options) {
   const char* const result = !found.same()              ? "different"
                              : found.nothing_compared() ? "nothing"
                                                         : "same";
@@ -140,7 +139,7 @@ void tell_damage_of(const char* run, const Trial& trial) {
 
 }  // namespace
 
-int run_diff(const DiffOptions& options, std::ostream& out) {
+int run_diff(const DiffOptions& options, Printer out) {
   const Mode mode = parse_mode(options.mode);
   check(options);
   const auto a = open_trial(options.run_a), b = open_trial(options.run_b);

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ostream>
 #include <string_view>
 #include <utility>
 
@@ -164,7 +163,7 @@ std::string json_of(const RunDifference& difference, const std::optional<Differe
 
 }  // namespace
 
-void print_difference(std::ostream& out, const RunDifference& difference) {
+void print_difference(Printer out, const RunDifference& difference) {
   out << "runs part at step " << difference.step;
   if (difference.kind != DifferenceKind::Mode)
     out << " (" << mode_text(difference.a ? *difference.a : *difference.b) << ')';

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <ostream>
 #include <string>
 #include <utility>
 
@@ -218,7 +217,7 @@ std::size_t density_columns(const std::vector<HistogramRow>& rows, std::size_t w
   return taken + kFewest < width ? width - taken : kFewest;
 }
 
-void print_densities(std::ostream& out, const std::vector<HistogramRow>& rows, const Bins& bins,
+void print_densities(Printer out, const std::vector<HistogramRow>& rows, const Bins& bins,
                      std::size_t width) {
   const std::size_t columns = density_columns(rows, width);
   const std::size_t cells_each =
@@ -244,7 +243,7 @@ void print_densities(std::ostream& out, const std::vector<HistogramRow>& rows, c
       << std::string(between, ' ') << labels[1] << '\n';
 }
 
-void print_bars(std::ostream& out, const HistogramRow& row, const Bins& bins, std::size_t width) {
+void print_bars(Printer out, const HistogramRow& row, const Bins& bins, std::size_t width) {
   using enum Table::Align;
   const bool whole = bins.one_number_each();
   std::vector<std::string> header = {"FROM", "TO", "ELEMENTS", ""};

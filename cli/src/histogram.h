@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "cupel/core/printer.h"
 #include "cupel/trial/tensor_value.h"
 
 namespace cupel {
@@ -93,11 +93,11 @@ std::size_t density_columns(const std::vector<HistogramRow>& rows, std::size_t w
 ///       10  -0.7713  0.7991    2  ▁▁▄▇█▇▄▂▁
 ///                                 └────────┘
 ///                                 -0.8   0.8
-void print_densities(std::ostream& out, const std::vector<HistogramRow>& rows, const Bins& bins,
+void print_densities(Printer out, const std::vector<HistogramRow>& rows, const Bins& bins,
                      std::size_t width);
 
 /// One line for each bin: its edges, how many elements it holds, and a bar; a line before and one
 /// behind them for elements outside; then what is not finite.
-void print_bars(std::ostream& out, const HistogramRow& row, const Bins& bins, std::size_t width);
+void print_bars(Printer out, const HistogramRow& row, const Bins& bins, std::size_t width);
 
 }  // namespace cupel

@@ -3,7 +3,6 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
+#include "json_text.h"
 #include "note_words.h"
 #include "open_trial.h"
 #include "run_cli.h"
@@ -42,16 +42,26 @@ struct CollectionInfo {
   std::size_t tensors = 0;  // that were saved
 };
 
+// How many of the names, which are sorted, the collection has. Listed names are looked up.
+std::size_t members_among(const std::vector<std::string>& tensors, const Collection& collection) {
+  const auto& listed = collection.tensor_names();
+  const bool is_short = listed.size() < tensors.size() / 16;
+  if (collection.include_regex().empty() && is_short) {
+    return static_cast<std::size_t>(
+        std::count_if(listed.begin(), listed.end(), [&](const std::string& name) {
+          return std::binary_search(tensors.begin(), tensors.end(), name);
+        }));
+  }
+  return static_cast<std::size_t>(
+      std::count_if(tensors.begin(), tensors.end(),
+                    [&](const std::string& tensor) { return collection.contains(tensor); }));
+}
+
 std::vector<CollectionInfo> saved_collections(const Trial& trial) {
   const std::vector<std::string> tensors = trial.tensor_names();
   std::vector<CollectionInfo> infos;
-  for (const auto& [name, collection] : trial.collections()) {
-    const auto holds = [&group = collection](const std::string& tensor) {
-      return group.contains(tensor);
-    };
-    infos.push_back(
-        {name, static_cast<std::size_t>(std::count_if(tensors.begin(), tensors.end(), holds))});
-  }
+  for (const auto& [name, collection] : trial.collections())
+    infos.push_back({name, members_among(tensors, collection)});
   return infos;
 }
 
@@ -85,7 +95,7 @@ ReadNotes notes_of(const Trial& trial) {
 }
 
 void print_json(const Trial& trial, RunStatus status, const std::vector<Note>& all_notes,
-                std::ostream& out) {
+                Printer out) {
   const TrialTotals totals = trial.totals();
   Json modes = Json::object();
   for (const Mode mode : trial.modes())
@@ -116,7 +126,7 @@ void print_json(const Trial& trial, RunStatus status, const std::vector<Note>& a
                      {"value_bytes", totals.value_bytes},
                      {"overhead", totals.overhead ? Json(*totals.overhead) : Json(nullptr)},
                      {"notes", std::move(notes)}};
-  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << json_text(json) << '\n';
 }
 
 // How far each worker of a run that goes on has come. Looks at the newest steps only.
@@ -141,8 +151,7 @@ void add_progress(const Trial& trial, Table& facts) {
   for (const std::string& worker : trial.workers()) facts.add({"  " + worker, newest[worker]});
 }
 
-void print_text(const Trial& trial, RunStatus status, const std::vector<Note>& notes,
-                std::ostream& out) {
+void print_text(const Trial& trial, RunStatus status, const std::vector<Note>& notes, Printer out) {
   const TrialTotals totals = trial.totals();
   Table facts({"run", trial.location()});
   facts.add({"status", status_text(status, seconds_of_silence(trial))});
@@ -186,7 +195,7 @@ void print_text(const Trial& trial, RunStatus status, const std::vector<Note>& n
 
 }  // namespace
 
-int run_info(const InfoOptions& options, std::ostream& out) {
+int run_info(const InfoOptions& options, Printer out) {
   if (options.build) {
     print_build_info(options.json, out);
     return kExitFine;

@@ -1,7 +1,6 @@
 #include "manual_page.h"
 
 #include <CLI/CLI.hpp>
-#include <ostream>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -36,7 +35,7 @@ std::string troff(std::string_view text) {
   return result;
 }
 
-void print_option(const CLI::Option& option, std::ostream& out) {
+void print_option(const CLI::Option& option, Printer out) {
   const bool is_positional = option.get_positional();
   std::string names = is_positional ? option.get_name(true) : option.get_name(false, true);
   for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2))
@@ -50,19 +49,19 @@ void print_option(const CLI::Option& option, std::ostream& out) {
   out << '\n';
 }
 
-void print_options(const CLI::App& app, std::ostream& out) {
+void print_options(const CLI::App& app, Printer out) {
   for (const bool positional : {true, false})
     for (const CLI::Option* option : app.get_options())
       if (option->get_positional() == positional) print_option(*option, out);
 }
 
 // The lines that begin with two blanks are shown as they are; the others are paragraphs.
-void print_footer(const std::string& footer, std::ostream& out) {
+void print_footer(const std::string& footer, Printer out) {
   std::istringstream lines(footer);
   bool as_is = false;
   for (std::string line; std::getline(lines, line);) {
     const bool is_shown = line.starts_with("  ");
-    if (is_shown != as_is) out << (is_shown ? ".PP\n.nf\n" : ".fi\n");
+    if (is_shown != as_is) out << Composed{is_shown ? ".PP\n.nf\n" : ".fi\n"};
     as_is = is_shown;
     if (line.empty()) {
       out << ".PP\n";
@@ -75,7 +74,7 @@ void print_footer(const std::string& footer, std::ostream& out) {
 
 }  // namespace
 
-void print_manual_page(const CLI::App& app, std::ostream& out) {
+void print_manual_page(const CLI::App& app, Printer out) {
   out << ".TH CUPEL 1 \"\" \"" << troff(version_line()) << "\" \"User Commands\"\n"
       << ".SH NAME\n"
       << "cupel \\- judges training runs by rules, while they run or afterwards\n"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iosfwd>
+#include "cupel/core/printer.h"
 
 namespace CLI {
 class App;
@@ -9,6 +9,6 @@ class App;
 namespace cupel {
 
 /// Prints the manual page cupel(1) in troff: what `--help` of all commands says.
-void print_manual_page(const CLI::App& app, std::ostream& out);
+void print_manual_page(const CLI::App& app, Printer out);
 
 }  // namespace cupel

@@ -1,5 +1,6 @@
 #include "npy_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,15 +91,12 @@ bool is_standard_stream(const std::string& file) {
   return false;
 }
 
-void write(std::ostream& stream, std::span<const std::byte> bytes) {
-  stream.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-}
+constexpr std::size_t kWorthWriting = 65536;
 
 }  // namespace
 
 NpyFile::NpyFile(std::string file, DType dtype, const std::vector<std::int64_t>& shape)
-    : file_(std::move(file)), target_(file_), path_(file_) {
+    : file_(std::move(file)), target_(file_) {
   const std::string head = preamble(dtype, shape);
   std::error_code none;
   if (fs::is_symlink(file_, none))
@@ -109,25 +107,47 @@ NpyFile::NpyFile(std::string file, DType dtype, const std::vector<std::int64_t>&
   const bool replaceable =
       !fs::exists(target_, none) || (fs::is_regular_file(target_, none) && !is_device_path(file_) &&
                                      !is_standard_stream(target_));
-  path_ = replaceable ? target_ + ".partial-" + std::to_string(::getpid()) : target_;
   errno = 0;
-  // What somebody else has open is written on where it ends.
-  stream_.open(path_, std::ios::binary | (replaceable ? std::ios::trunc : std::ios::app));
-  if (replaceable && fs::exists(target_, none))
-    fs::permissions(path_, fs::status(target_, none).permissions(), none);
-  write(stream_, std::as_bytes(std::span(head)));
-  if (!stream_) fail();
+  if (replaceable) {
+    temporary_ = std::make_unique<TemporaryFile>(AT_FDCWD, target_, FileAccess::Umask);
+    descriptor_ = temporary_->descriptor();
+    struct stat before {};
+    if (descriptor_ >= 0 && ::stat(target_.c_str(), &before) == 0)
+      static_cast<void>(::fchmod(descriptor_, before.st_mode & 0777U));
+  } else {
+    // What somebody else has open is written on where it ends.
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  }
+  if (descriptor_ < 0) fail();
+  try {
+    write(std::as_bytes(std::span(head)));
+  } catch (...) {
+    if (!temporary_) ::close(descriptor_);
+    throw;
+  }
 }
 
 NpyFile::~NpyFile() {
-  std::error_code none;
-  if (path_ != target_) fs::remove(path_, none);
+  if (!temporary_ && descriptor_ >= 0) ::close(descriptor_);
+}
+
+void NpyFile::write(std::span<const std::byte> bytes) {
+  if (gathered_.size() + bytes.size() > kWorthWriting) flush();
+  if (bytes.size() < kWorthWriting) {
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+  } else if (!write_all(descriptor_, bytes)) {
+    fail();
+  }
+}
+
+void NpyFile::flush() {
+  if (!write_all(descriptor_, gathered_)) fail();
+  gathered_.clear();
 }
 
 void NpyFile::append(const TensorValue& value) {
-  errno = 0;
   if (value.dtype() != DType::BF16) {
-    write(stream_, value.bytes());
+    write(value.bytes());
   } else {
     constexpr std::size_t kPiece = 65536;
     std::vector<float> widened;
@@ -137,19 +157,19 @@ void NpyFile::append(const TensorValue& value) {
       widened.resize(piece.size());
       std::transform(piece.begin(), piece.end(), widened.begin(),
                      [](BFloat16 element) { return static_cast<float>(element); });
-      write(stream_, std::as_bytes(std::span(widened)));
+      write(std::as_bytes(std::span(widened)));
     }
   }
-  if (!stream_) fail();
 }
 
 void NpyFile::commit() {
-  errno = 0;
-  stream_.close();
-  if (!stream_) fail();
-  if (path_ == target_) return;
-  if (std::rename(path_.c_str(), target_.c_str()) != 0) fail();
-  path_ = target_;
+  flush();
+  if (temporary_) {
+    descriptor_ = -1;
+    if (!temporary_->close() || !temporary_->rename_to(target_)) fail();
+  } else if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+    fail();
+  }
 }
 
 void NpyFile::fail() const {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cupel/core/new_file.h"
 #include "cupel/trial/tensor_value.h"
 
 namespace cupel {
@@ -29,12 +31,15 @@ class NpyFile {
   void commit();
 
  private:
+  void write(std::span<const std::byte> bytes);
+  void flush();
   [[noreturn]] void fail() const;
 
   const std::string file_;
-  std::string target_;  // behind symbolic links
-  std::string path_;    // what is written to
-  std::ofstream stream_;
+  std::string target_;                        // behind symbolic links
+  std::unique_ptr<TemporaryFile> temporary_;  // null: the target is written as it is
+  int descriptor_ = -1;
+  std::vector<std::byte> gathered_;  // small values, until they are worth a write
 };
 
 /// One value, whole. Throws like NpyFile.

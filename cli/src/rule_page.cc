@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <ostream>
 
 #include "cupel/core/printable.h"
 #include "filled_text.h"
@@ -46,7 +45,7 @@ std::string command(const RulePage& page, F&& value_of) {
   std::string text = "cupel watch TRIAL --rule " + quoted_for_shell(page.spec);
   for (const RulePage::Parameter& parameter : page.parameters)
     if (const std::string value = value_of(parameter); !value.empty())
-      text += "," + parameter.name + "=" + quoted_for_shell(value);
+      text += "," + quoted_for_shell(parameter.name) + "=" + quoted_for_shell(value);
   return text;
 }
 
@@ -119,12 +118,12 @@ RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule) {
   return page;
 }
 
-void print_page(std::ostream& out, const RulePage& page) {
+void print_page(Printer out, const RulePage& page) {
   const std::size_t columns = std::min(kTerminalWidth, columns_of(out, kTerminalWidth));
   out << printable(page.name);
   if (!page.summary.empty()) out << ": " << printable(page.summary);
   out << "\n\n";
-  if (!page.description.empty()) out << filled(page.description, columns) << '\n';
+  if (!page.description.empty()) out << Composed{filled(page.description, columns)} << '\n';
   out << "reads  " << printable(page.reads) << "\n\n";
   Table table({"PARAMETER", "TYPE", "DEFAULT", ""});
   for (const RulePage::Parameter& parameter : page.parameters)

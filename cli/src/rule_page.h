@@ -1,10 +1,10 @@
 #pragma once
 
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cupel/core/printer.h"
 #include "cupel/rules/builtin_rules.h"
 #include "cupel/scripting/lua_rule_file.h"
 
@@ -31,7 +31,7 @@ RulePage page_of(const BuiltinRule& rule);
 RulePage page_of(const LuaRuleFile& file, const LuaRuleInfo& rule);
 
 /// For people.
-void print_page(std::ostream& out, const RulePage& page);
+void print_page(Printer out, const RulePage& page);
 /// A document of its own.
 std::string markdown_of(const RulePage& page);
 /// A document with a table of pages that lie beside it, `<name>.md`.

@@ -1,17 +1,20 @@
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/builtin_rules.h"
+#include "json_text.h"
 #include "rule_page.h"
 #include "rule_spec.h"
 #include "rule_template.h"
@@ -55,25 +58,18 @@ std::vector<RulePage> lua_pages(const RuleSpec& spec) {
   return pages;
 }
 
-// Texts of scripts may be no UTF-8.
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 void write_file(const std::filesystem::path& file, const std::string& text) {
   errno = 0;
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
+  TemporaryFile out(AT_FDCWD, file.string(), FileAccess::Umask);
+  if (!write_all(out.descriptor(), std::as_bytes(std::span(text))) || !out.close() ||
+      !out.rename_to(file.string()))
     throw Error("cannot write " + file.string() +
                 (errno == 0 ? "" : std::string(": ") + strerror(errno)));
 }
 
-void write_pages(const std::filesystem::path& directory, std::ostream& out) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) throw Error("cannot make " + directory.string() + ": " + error.message());
+void write_pages(const std::filesystem::path& directory, Printer out) {
+  if (!make_directories(directory.string(), FileAccess::Umask))
+    throw Error("cannot make " + directory.string() + ": " + strerror(errno));
   const std::vector<RulePage> pages = builtin_pages();
   for (const RulePage& page : pages) write_file(directory / (page.name + ".md"), markdown_of(page));
   write_file(directory / "README.md", markdown_index(pages));
@@ -82,13 +78,13 @@ void write_pages(const std::filesystem::path& directory, std::ostream& out) {
 }
 
 // To the standard output, or to a file that is not there yet.
-void write_template(const std::string& name, std::ostream& out) {
+void write_template(const std::string& name, Printer out) {
   const std::filesystem::path file = name;
   const bool is_file = file.extension() == ".lua";
   const std::string text =
       is_file ? rule_template(file.stem().string(), file.filename().string()) : rule_template(name);
   if (!is_file) {
-    out << text;
+    out << Composed{text};
     return;
   }
   if (std::filesystem::exists(file)) throw UsageError(name + " is there already");
@@ -99,7 +95,7 @@ void write_template(const std::string& name, std::ostream& out) {
 
 }  // namespace
 
-int run_rules(const RulesOptions& options, std::ostream& out) {
+int run_rules(const RulesOptions& options, Printer out) {
   if (!options.markdown.empty()) {
     write_pages(options.markdown, out);
     return kExitFine;
@@ -114,7 +110,7 @@ int run_rules(const RulesOptions& options, std::ostream& out) {
     const RulePage page =
         spec.file.empty() ? page_of(require_builtin_rule(spec.rule)) : std::move(pages.front());
     if (options.json) {
-      out << dumped(json_of(page));
+      out << json_text(json_of(page)) << '\n';
     } else {
       print_page(out, page);
     }
@@ -123,7 +119,7 @@ int run_rules(const RulesOptions& options, std::ostream& out) {
   if (options.json) {
     Json array = Json::array();
     for (const RulePage& page : pages) array.push_back(json_of(page));
-    out << dumped(array);
+    out << json_text(array) << '\n';
     return kExitFine;
   }
   Table table({"RULE", "FIRES ON"});

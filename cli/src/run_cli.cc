@@ -7,7 +7,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
-#include <ostream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -51,7 +51,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = kGreatest)
 // The whole command line, with the options it fills in.
 class CommandLine {
  public:
-  CommandLine(std::ostream& out, std::ostream& err) : out_(out), err_(err) {
+  CommandLine(Printer out, Printer err) : out_(out), err_(err) {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version_line());
     app_.footer(
@@ -80,13 +80,16 @@ class CommandLine {
   }
 
   int run(const std::vector<std::string>& arguments) {
-    if (complete(arguments)) return kExitFine;
+    if (complete(arguments)) return written(kExitFine);
     if (const int code = refuse_unknown_command(arguments); code != kExitFine) return code;
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
       app_.parse(reversed);
     } catch (const CLI::Success& answer) {  // help and version
-      return app_.exit(answer, out_, err_) == 0 ? kExitFine : kExitError;
+      std::ostringstream text;
+      const int code = app_.exit(answer, text, text);
+      out_ << Composed{text.str()};
+      return code == 0 ? written(kExitFine) : kExitError;
     } catch (const CLI::ParseError& error) {
       return refuse(error);
     }
@@ -260,6 +263,10 @@ class CommandLine {
         ->type_name("ACTION")
         ->allow_extra_args(false);
     app->add_flag("--dry-run", watch_.dry_run, "say what actions would be carried out, do nothing");
+    app->add_option("--webhook-ca", watch_.webhook_ca,
+                    "trust the certificates in FILE (PEM) for webhooks, in place of the system's; "
+                    "default: the file in SSL_CERT_FILE")
+        ->type_name("FILE");
     app->add_option("--jobs", watch_.jobs, "threads that evaluate; the lines do not depend on it")
         ->transform(whole_number(1, 1000));
     add_json(app, watch_.json, "JSON lines");
@@ -452,7 +459,7 @@ class CommandLine {
       if (app.get_name() == "watch" || app.get_name() == "check")
         err_ << "; each rule takes a --rule of its own";
     } else {
-      err_ << error.what();
+      err_ << printable(error.what());
     }
     err_ << "\n" << name << " --help shows what it takes\n";
     return kExitError;
@@ -473,9 +480,7 @@ class CommandLine {
     }
     try {
       const int code = command_();
-      out_.flush();
-      if (out_) return code;
-      err_ << "cupel " << command_name_ << ": the results could not be written\n";
+      return written(code);
     } catch (const MissingCollectionFiles& error) {
       out_.flush();
       print_error(missing_run_text(error));
@@ -483,6 +488,15 @@ class CommandLine {
       out_.flush();
       print_error(error.what());
     }
+    return kExitError;
+  }
+
+  // `code`, unless a part of the output could not be written.
+  int written(int code) {
+    out_.flush();
+    if (out_.is_good()) return code;
+    err_ << (command_name_.empty() ? "cupel" : "cupel " + command_name_)
+         << ": the results could not be written\n";
     return kExitError;
   }
 
@@ -496,8 +510,8 @@ class CommandLine {
     }
   }
 
-  std::ostream& out_;
-  std::ostream& err_;
+  Printer out_;
+  Printer err_;
   CLI::App app_{"cupel: judges training runs by rules, while they run or afterwards", "cupel"};
   std::string command_name_;
   std::function<int()> command_;
@@ -520,7 +534,7 @@ class CommandLine {
 
 }  // namespace
 
-int run_cli(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+int run_cli(const std::vector<std::string>& arguments, Printer out, Printer err) {
   try {
     return CommandLine(out, err).run(arguments);
   } catch (const std::exception& error) {

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
+
+#include "cupel/core/printer.h"
 
 namespace cupel {
 
@@ -14,6 +15,6 @@ inline constexpr int kExitInterrupted = 130;  // by SIGINT or SIGTERM
 
 /// Runs one command of `cupel`: results go to `out`, everything else to `err`. Returns the exit
 /// code; never throws for anything that a user can cause.
-int run_cli(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+int run_cli(const std::vector<std::string>& arguments, Printer out, Printer err);
 
 }  // namespace cupel

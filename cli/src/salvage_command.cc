@@ -1,7 +1,6 @@
 // Writes what is whole of a damaged run to another directory, and tells what was left out.
 
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 
 #include "amount_text.h"
@@ -11,6 +10,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/store/local_store.h"
 #include "cupel/trial/salvage_run.h"
+#include "json_text.h"
 #include "progress.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
@@ -55,7 +55,7 @@ std::string left_out_text(const LeftOut& part) {
 
 }  // namespace
 
-int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err) {
+int run_salvage(const SyncOptions& options, Printer out, Printer err) {
   const StopOnSignal signals;
   const LocalStore source(directory_place(options.path));
   if (options.salvage.find("://") != std::string::npos)
@@ -85,7 +85,7 @@ int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err
                               {"values", report.values},
                               {"value_bytes", report.value_bytes},
                               {"left_out", std::move(left_out)}};
-    out << json.dump(-1, ' ', false, SalvageJson::error_handler_t::replace) << '\n';
+    out << json_text(json) << '\n';
   } else {
     for (const LeftOut& part : report.left_out)
       out << "left out  " << printable(left_out_text(part)) << '\n';
@@ -98,8 +98,9 @@ int run_salvage(const SyncOptions& options, std::ostream& out, std::ostream& err
   }
   if (ok) return kExitFine;
   err << (report.stopped ? "cupel sync: stopped; DST holds a part of the run, and must be removed "
-                           "before another try\n"
-                         : "cupel sync: something was left out\n");
+                           "before another try"
+                         : "cupel sync: something was left out")
+      << '\n';
   return report.stopped ? kExitInterrupted : kExitError;
 }
 

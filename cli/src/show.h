@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "commands.h"
 #include "cupel/core/mode.h"
+#include "cupel/core/printer.h"
 #include "cupel/core/reduction.h"
 #include "cupel/trial/tensor.h"
 
@@ -44,21 +44,21 @@ std::string shape_text(const TensorRecord& record);
 std::string steps_text(const std::vector<std::int64_t>& steps);
 
 /// The line of a step for programs: whole or, when something cannot be read, nothing.
-void print_json_line(const ShownTensor& shown, const TensorRecord& record, std::ostream& lines);
+void print_json_line(const ShownTensor& shown, const TensorRecord& record, Printer lines);
 
 /// Begins a JSON object with what a step's record says: tensor, step … shape, without the end.
-void begin_json_line(const ShownTensor& shown, const TensorRecord& record, std::ostream& out);
+void begin_json_line(const ShownTensor& shown, const TensorRecord& record, Printer out);
 
 /// All steps: a table for people, lines for programs.
-void show_steps(const ShownTensor& shown, std::ostream& out, std::ostream& err);
+void show_steps(const ShownTensor& shown, Printer out, Printer err);
 
 /// A plot over the steps of each reduction asked for, else of what says most.
-void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err);
+void show_plot(const ShownTensor& shown, Printer out, Printer err);
 
 /// How the values are spread, step by step.
-void show_histogram(const ShownTensor& shown, std::ostream& out, std::ostream& err);
+void show_histogram(const ShownTensor& shown, Printer out, Printer err);
 
 /// The values of all steps in one array, written to options.npy.
-void write_steps(const ShownTensor& shown, std::ostream& err);
+void write_steps(const ShownTensor& shown, Printer err);
 
 }  // namespace cupel

@@ -1,7 +1,6 @@
 // Shows one tensor: its steps, as a table or drawn, or its value at one.
 
 #include <algorithm>
-#include <ostream>
 #include <string>
 
 #include "commands.h"
@@ -35,7 +34,7 @@ TensorRecord require_record(const Tensor& tensor, std::int64_t step, Mode mode,
   }
 }
 
-void show_readable(const ShownTensor& shown, const TensorRecord& record, std::ostream& out) {
+void show_readable(const ShownTensor& shown, const TensorRecord& record, Printer out) {
   out << printable(shown.tensor.name()) << "  step " << record.step << " ("
       << to_string(record.mode) << ' ' << record.mode_step << ")  " << printable(record.worker)
       << "  " << to_string(record.dtype) << ' ' << shape_text(record) << '\n';
@@ -133,7 +132,7 @@ std::string empty_range_text(const ShowOptions& options, const Tensor& tensor, M
          std::to_string(steps.front()) + " to " + std::to_string(steps.back());
 }
 
-void show_range(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+void show_range(const ShownTensor& shown, Printer out, Printer err) {
   const ShowOptions& options = shown.options;
   if (shown.steps.empty()) {
     const std::string why = empty_range_text(options, shown.tensor, shown.mode);
@@ -147,7 +146,7 @@ void show_range(const ShownTensor& shown, std::ostream& out, std::ostream& err) 
   show_steps(shown, out, err);
 }
 
-void show_one_step(ShownTensor& shown, std::ostream& out, std::ostream& err) {
+void show_one_step(ShownTensor& shown, Printer out, Printer err) {
   const ShowOptions& options = shown.options;
   const TensorRecord record =
       require_record(shown.tensor, *options.step, shown.mode, options.worker);
@@ -201,7 +200,7 @@ std::string steps_text(const std::vector<std::int64_t>& steps) {
   return ranges.size() > kMostListed ? text + " … to " + std::to_string(steps.back()) : text;
 }
 
-int run_show(const ShowOptions& options, std::ostream& out, std::ostream& err) {
+int run_show(const ShowOptions& options, Printer out, Printer err) {
   const Mode mode = parse_mode(options.mode);
   check(options);
   Terminal terminal = terminal_of(out);

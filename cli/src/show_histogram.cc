@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ostream>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -106,7 +105,7 @@ class HistogramReader {
 };
 
 template <class Numbers, class Text>
-void print_list(std::ostream& out, const char* key, const Numbers& numbers, Text&& text) {
+void print_list(Printer out, const char* key, const Numbers& numbers, Text&& text) {
   out << ",\"" << key << "\":[";
   bool first = true;
   for (const auto number : numbers) {
@@ -117,7 +116,7 @@ void print_list(std::ostream& out, const char* key, const Numbers& numbers, Text
 }
 
 void print_json(const ShownTensor& shown, const TensorRecord& record, const HistogramRow& row,
-                const Bins& bins, std::ostream& out) {
+                const Bins& bins, Printer out) {
   begin_json_line(shown, record, out);
   print_list(out, "edges", bins.edges(), json_number);
   print_list(out, "counts", row.counts, [](std::uint64_t count) { return count; });
@@ -127,7 +126,7 @@ void print_json(const ShownTensor& shown, const TensorRecord& record, const Hist
 
 }  // namespace
 
-void show_histogram(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+void show_histogram(const ShownTensor& shown, Printer out, Printer err) {
   std::vector<TensorRecord> records;
   std::vector<std::int64_t> without_value;
   for (const std::int64_t step : shown.steps) {

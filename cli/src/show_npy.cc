@@ -1,7 +1,6 @@
 // The values of several steps as one array of NumPy.
 
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ void require_alike(const TensorRecord& first, std::int64_t first_step, const Ten
 
 }  // namespace
 
-void write_steps(const ShownTensor& shown, std::ostream& err) {
+void write_steps(const ShownTensor& shown, Printer err) {
   std::optional<TensorRecord> first;
   std::vector<std::int64_t> steps;
   std::vector<std::int64_t> without_value;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,7 +110,7 @@ std::string extremes_text(const std::vector<PlotPoint>& points) {
 
 }  // namespace
 
-void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+void show_plot(const ShownTensor& shown, Printer out, Printer err) {
   const std::vector<Series> all = SeriesReader(shown).read();
   PlotOptions options;
   options.width = std::max(kLeastPlotWidth, columns_of(out, kDefaultWidth));
@@ -128,10 +127,10 @@ void show_plot(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
     std::string title = printable(shown.tensor.name()) + "  " + series.name;
     if (shown.mode != Mode::Global) title.append("  ").append(to_string(shown.mode));
     if (options.log) title += "  logarithmic";
-    out << wrapped(title, options.width);
+    out << Composed{wrapped(title, options.width)};
     for (const std::string& line : plot(series.points, options)) out << line << '\n';
     if (const std::string extremes = extremes_text(series.points); !extremes.empty())
-      out << wrapped(extremes, options.width);
+      out << Composed{wrapped(extremes, options.width)};
     const std::size_t absent = shown.steps.size() - series.points.size();
     if (absent > 0)
       err << "cupel show: " << series.name << " is not there at " << absent << " of "

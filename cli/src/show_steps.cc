@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ostream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -79,7 +78,7 @@ class StepsTable {
   }
 
   // Prints what fits. The names of reductions for which there was no room are given back.
-  std::vector<std::string> print(std::ostream& out) const {
+  std::vector<std::string> print(Printer out) const {
     std::vector<Column> left(where_.begin(), where_.end());
     std::vector<Column> right = numbers();
     const std::size_t width = columns_of(out, kDefaultWidth);
@@ -168,7 +167,7 @@ class StepsTable {
   }
 
   static void print_columns(const std::vector<Column>& left, const std::vector<Column>& right,
-                            std::ostream& out) {
+                            Printer out) {
     std::vector<std::string> header;
     std::vector<Align> alignment;
     for (const auto* side : {&left, &right}) {
@@ -202,7 +201,7 @@ class StepsTable {
 
 }  // namespace
 
-void begin_json_line(const ShownTensor& shown, const TensorRecord& record, std::ostream& out) {
+void begin_json_line(const ShownTensor& shown, const TensorRecord& record, Printer out) {
   out << "{\"tensor\":" << json_string(shown.tensor.name()) << ",\"step\":" << record.step
       << ",\"mode\":\"" << to_string(record.mode) << "\",\"mode_step\":" << record.mode_step
       << ",\"worker\":" << json_string(record.worker) << ",\"dtype\":\"" << to_string(record.dtype)
@@ -217,8 +216,9 @@ void begin_json_line(const ShownTensor& shown, const TensorRecord& record, std::
   out << ']';
 }
 
-void print_json_line(const ShownTensor& shown, const TensorRecord& record, std::ostream& lines) {
-  std::ostringstream out;
+void print_json_line(const ShownTensor& shown, const TensorRecord& record, Printer lines) {
+  std::ostringstream line;
+  const Printer out(line);
   begin_json_line(shown, record, out);
   if (shown.reductions.empty() && record.has_value) {
     out << ",\"value\":";
@@ -239,11 +239,11 @@ void print_json_line(const ShownTensor& shown, const TensorRecord& record, std::
       });
     out << '}';
   }
-  out << "}\n";
-  lines << out.str();
+  out << '}';
+  lines << line.str() << '\n';
 }
 
-void show_steps(const ShownTensor& shown, std::ostream& out, std::ostream& err) {
+void show_steps(const ShownTensor& shown, Printer out, Printer err) {
   if (shown.options.json) {
     for (const std::int64_t step : shown.steps) print_json_line(shown, shown.record(step), out);
     return;

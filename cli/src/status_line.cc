@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cupel/core/printable.h"
 #include "text_width.h"
 
 namespace cupel {
@@ -26,6 +27,7 @@ StatusLine::Terminal StatusLine::standard_error() {
 
 void StatusLine::show(std::string text) {
   if (terminal_.out == nullptr) return;
+  text = printable(text);
   while (!text.empty() && text_width(text) >= static_cast<std::size_t>(terminal_.columns)) {
     while ((static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
     text.pop_back();

@@ -1,11 +1,9 @@
 #include "status_news.h"
 
-#include <ostream>
-
 namespace cupel {
 
-std::function<void(RunStatus)> status_news(std::ostream& err, bool ends) {
-  return [&err, ends](RunStatus status) {
+std::function<void(RunStatus)> status_news(Printer err, bool ends) {
+  return [err, ends](RunStatus status) {
     err << "cupel watch: ";
     if (status != RunStatus::Interrupted) {
       err << "a process writes the run again";
@@ -17,7 +15,7 @@ std::function<void(RunStatus)> status_news(std::ostream& err, bool ends) {
   };
 }
 
-void warn_of_unseen_writers(const Trial& trial, std::ostream& err) {
+void warn_of_unseen_writers(const Trial& trial, Printer err) {
   if (!trial.looks_cost()) return;
   err << "cupel watch: warning: whether a process writes this run cannot be seen from here, so "
          "that "

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,14 @@
 namespace cupel {
 namespace {
 
-void print_step_numbers(const std::vector<std::int64_t>& steps, std::ostream& out) {
+void print_step_numbers(const std::vector<std::int64_t>& steps, Printer out) {
   out << '[';
   for (std::size_t i = 0; i < steps.size(); ++i) out << (i == 0 ? "" : ",") << steps[i];
   out << "]\n";
 }
 
 // As many ranges in a line as there is room for.
-void print_step_ranges(const std::vector<std::int64_t>& steps, std::ostream& out) {
+void print_step_ranges(const std::vector<std::int64_t>& steps, Printer out) {
   constexpr std::size_t kDefaultColumns = 80;
   const std::size_t columns = columns_of(out, kDefaultColumns);
   std::string line;
@@ -36,7 +35,7 @@ void print_step_ranges(const std::vector<std::int64_t>& steps, std::ostream& out
 
 }  // namespace
 
-int run_steps(const StepsOptions& options, std::ostream& out) {
+int run_steps(const StepsOptions& options, Printer out) {
   const Mode mode = parse_mode(options.mode);
   const auto trial = open_trial(options.trial);
   const NoRefresh one_snapshot(*trial);

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/writer/deliver_spool.h"
 #include "cupel/writer/seal_run.h"
+#include "json_text.h"
 #include "missing_run.h"
 #include "progress.h"
 #include "run_cli.h"
@@ -151,7 +151,7 @@ Json json_of(const Synced& synced) {
   return json;
 }
 
-void print_text(const Synced& synced, std::ostream& out, std::ostream& err) {
+void print_text(const Synced& synced, Printer out, Printer err) {
   const DeliverReport& report = synced.report;
   const std::string name = printable(synced.directory);
   if (report.sealing.sealed > 0)
@@ -180,7 +180,7 @@ std::string directory_place(const std::string& path) {
   return place;
 }
 
-int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
+int run_sync(const SyncOptions& options, Printer out, Printer err) {
   if (!options.salvage.empty()) return run_salvage(options, out, err);
   const StopOnSignal signals;
   const std::string place = directory_place(options.path);
@@ -199,7 +199,7 @@ int run_sync(const SyncOptions& options, std::ostream& out, std::ostream& err) {
     Json directories = Json::array();
     for (const Synced& synced : all) directories.push_back(json_of(synced));
     const Json json = {{"path", options.path}, {"ok", ok}, {"directories", std::move(directories)}};
-    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << json_text(json) << '\n';
   } else if (ok) {
     out << "nothing is left in " << printable(options.path) << '\n';
   } else {

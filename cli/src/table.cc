@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ostream>
 #include <string_view>
 #include <utility>
 
@@ -154,7 +153,7 @@ bool Table::narrow(std::vector<std::size_t>& widths, std::size_t columns) const 
   return true;
 }
 
-void Table::print(std::ostream& out) const {
+void Table::print(Printer out) const {
   const std::size_t columns = terminal_of(out).columns;
   std::vector<std::size_t> widths = column_widths();
   if (columns > 0 && sum_of_filled(widths) > columns && !narrow(widths, columns))
@@ -162,8 +161,7 @@ void Table::print(std::ostream& out) const {
   for (std::size_t row = 0; row < rows_.size(); ++row) print_row(out, row, widths);
 }
 
-void Table::print_row(std::ostream& out, std::size_t row,
-                      const std::vector<std::size_t>& widths) const {
+void Table::print_row(Printer out, std::size_t row, const std::vector<std::size_t>& widths) const {
   std::vector<Lines> cells;
   std::size_t height = 1;
   for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -183,11 +181,11 @@ void Table::print_row(std::ostream& out, std::size_t row,
       if (alignment_[i] == Align::Left) blanks += left;
     }
     text.erase(text.find_last_not_of(' ') + 1);
-    out << text << '\n';
+    out << Composed{text} << '\n';
   }
 }
 
-void Table::print_lists(std::ostream& out, std::size_t columns) const {
+void Table::print_lists(Printer out, std::size_t columns) const {
   std::size_t name_width = 0;
   for (const std::string& name : rows_.front()) name_width = std::max(name_width, text_width(name));
   const std::size_t taken = name_width + kColumnGap;
@@ -199,7 +197,7 @@ void Table::print_lists(std::ostream& out, std::size_t columns) const {
       std::string name = rows_.front()[i];
       for (const std::string& line : broken(rows_[row][i], rest)) {
         out << name << std::string(taken - text_width(name), ' ')
-            << painted(out, colours_[row][i], line) << '\n';
+            << Composed{painted(out, colours_[row][i], line)} << '\n';
         name.clear();
       }
     }

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "colour.h"
+#include "cupel/core/printer.h"
 
 namespace cupel {
 
@@ -22,7 +22,7 @@ class Table {
   void add(std::vector<std::string> cells);
   /// Gives a cell of the row added last a colour.
   void paint(std::size_t column, Colour colour) { colours_.back()[column] = colour; }
-  void print(std::ostream& out) const;
+  void print(Printer out) const;
   /// Columns of a terminal that the widest line takes, with the blanks of empty cells at its end.
   std::size_t width() const;
 
@@ -30,8 +30,8 @@ class Table {
   using Lines = std::vector<std::string>;  // of one cell
   std::vector<std::size_t> column_widths() const;
   bool narrow(std::vector<std::size_t>& widths, std::size_t columns) const;
-  void print_row(std::ostream& out, std::size_t row, const std::vector<std::size_t>& widths) const;
-  void print_lists(std::ostream& out, std::size_t columns) const;
+  void print_row(Printer out, std::size_t row, const std::vector<std::size_t>& widths) const;
+  void print_lists(Printer out, std::size_t columns) const;
 
   std::vector<Align> alignment_;
   std::vector<std::vector<std::string>> rows_;

@@ -3,7 +3,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
+#include "json_text.h"
 #include "open_trial.h"
 #include "run_cli.h"
 #include "show.h"
@@ -68,8 +68,7 @@ std::string saved_text(const TensorFacts& facts) {
   return text.empty() ? "only the shape" : text;
 }
 
-void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& all,
-                std::ostream& out) {
+void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& all, Printer out) {
   using enum Table::Align;
   Table table({"TENSOR", "DTYPE", "SHAPE", "STEPS", "SAVED", "VALUES"},
               {Left, Left, Left, Right, Left, Right});
@@ -85,7 +84,7 @@ void print_long(const Trial& trial, const std::map<std::string, TensorFacts>& al
 }
 
 void print_long_json(const Trial& trial, const std::map<std::string, TensorFacts>& all,
-                     std::ostream& out) {
+                     Printer out) {
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
   for (const auto& [name, facts] : all) {
     const TensorRecord newest = trial.tensor(name).record(facts.newest_step);
@@ -104,10 +103,10 @@ void print_long_json(const Trial& trial, const std::map<std::string, TensorFacts
       array.back()["shape"] = std::vector<std::int64_t>(newest.shape->begin(), newest.shape->end());
     if (newest.dtype != DType::Utf8) array.back()["value_bytes"] = facts.value_bytes;
   }
-  out << array.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  out << json_text(array) << '\n';
 }
 
-void print_names(const std::vector<std::string>& names, bool json, std::ostream& out) {
+void print_names(const std::vector<std::string>& names, bool json, Printer out) {
   if (json) out << '[';
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (json) {
@@ -121,7 +120,7 @@ void print_names(const std::vector<std::string>& names, bool json, std::ostream&
 
 }  // namespace
 
-int run_tensors(const TensorsOptions& options, std::ostream& out) {
+int run_tensors(const TensorsOptions& options, Printer out) {
   const Mode mode = parse_mode(options.mode);
   if (!options.collection.empty() && !options.regex.empty())
     throw UsageError("--collection and --regex exclude each other: give one of them");

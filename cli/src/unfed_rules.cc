@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ostream>
 #include <string>
 
 #include "amount_text.h"
@@ -34,7 +33,7 @@ std::string why_unfed(const ChosenRule& rule, const RuleSummary& summary, const 
 }  // namespace
 
 void report_unfed_rules(const std::vector<ChosenRule>& rules, const RunSummary& summary,
-                        Trial& trial, std::ostream& err) {
+                        Trial& trial, Printer err) {
   const NoRefresh one_snapshot(trial);
   std::string text;
   std::uint64_t count = 0;
@@ -46,7 +45,8 @@ void report_unfed_rules(const std::vector<ChosenRule>& rules, const RunSummary& 
         "  " + printable(rules[i].name) + ": " + printable(why_unfed(rules[i], of, trial)) + "\n";
   }
   if (count > 0)
-    err << "cupel watch: " << count_text(count, "rule") << " had nothing to judge:\n" << text;
+    err << "cupel watch: " << count_text(count, "rule") << " had nothing to judge:\n"
+        << Composed{text};
   if (none_has_judged(summary)) err << "cupel watch: no rule had anything to judge\n";
 }
 

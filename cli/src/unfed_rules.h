@@ -1,9 +1,9 @@
 #pragma once
 
-#include <iosfwd>
 #include <vector>
 
 #include "chosen_rules.h"
+#include "cupel/core/printer.h"
 #include "cupel/rules/rule_runner.h"
 
 namespace cupel {
@@ -12,7 +12,7 @@ namespace cupel {
 /// check` finds for each; and reports where no rule at all had anything. `summary` has the rules in
 /// their order.
 void report_unfed_rules(const std::vector<ChosenRule>& rules, const RunSummary& summary,
-                        Trial& trial, std::ostream& err);
+                        Trial& trial, Printer err);
 
 /// Whether --strict makes of the summary an exit code of 1: a rule that was named had nothing to
 /// judge, or no rule had.

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <vector>
 
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
+#include "json_text.h"
 #include "terminal.h"
 
 namespace cupel {
@@ -91,7 +91,7 @@ std::string readable_float(double number, int digits) {
 // Walks a tensor's elements as nested brackets.
 class Brackets {
  public:
-  Brackets(std::ostream& out, const TensorValue& value)
+  Brackets(Printer out, const TensorValue& value)
       : out_(out),
         value_(value),
         whole_(value.elements() <= kMostElementsWhole),
@@ -165,8 +165,8 @@ class Brackets {
       const std::size_t line_breaks = value_.shape().rank() - axis - 1;
       const std::string between = std::string(line_breaks, '\n') + std::string(axis + 1, ' ');
       for_each_index(axis, [&](std::int64_t i) {
-        if (i > 0) out_ << between;
-        if (cut(axis) && i == extent(axis) - kEdge) out_ << "..." << between;
+        if (i > 0) out_ << Composed{between};
+        if (cut(axis) && i == extent(axis) - kEdge) out_ << "..." << Composed{between};
         print_axis(axis + 1, offset + i * stride(axis));
       });
     }
@@ -195,7 +195,7 @@ class Brackets {
     });
   }
 
-  std::ostream& out_;
+  Printer out_;
   const TensorValue& value_;
   const bool whole_;
   const std::size_t line_width_;
@@ -224,7 +224,7 @@ std::string element_json(const TensorValue& value, std::int64_t index) {
       value, value.dtype() == DType::Utf8 ? value.strings() : std::vector<std::string>(), index);
 }
 
-void print_json(std::ostream& out, const TensorValue& value) {
+void print_json(Printer out, const TensorValue& value) {
   require_listable(value.shape());
   std::vector<std::string> strings;
   if (value.dtype() == DType::Utf8) strings = value.strings();
@@ -245,11 +245,9 @@ void print_json(std::ostream& out, const TensorValue& value) {
   print_axis(0);
 }
 
-void print_readable(std::ostream& out, const TensorValue& value) { Brackets(out, value).print(); }
+void print_readable(Printer out, const TensorValue& value) { Brackets(out, value).print(); }
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }
 
 std::string json_number(double number) { return float_json(number); }
 

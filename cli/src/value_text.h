@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 
+#include "cupel/core/printer.h"
 #include "cupel/trial/tensor_value.h"
 
 namespace cupel {
@@ -13,11 +13,11 @@ std::string element_json(const TensorValue& value, std::int64_t index);
 
 /// All elements as nested JSON lists; a scalar is just its number. Throws Error before anything is
 /// printed for an empty tensor whose shape makes more than a million lists.
-void print_json(std::ostream& out, const TensorValue& value);
+void print_json(Printer out, const TensorValue& value);
 
 /// What a person reads: nested brackets with aligned columns, the middle of large tensors left out.
 /// Of an empty tensor, its shape.
-void print_readable(std::ostream& out, const TensorValue& value);
+void print_readable(Printer out, const TensorValue& value);
 
 /// `text` as a JSON string, what is not UTF-8 replaced.
 std::string json_string(std::string_view text);

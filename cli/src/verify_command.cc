@@ -1,5 +1,4 @@
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 
 #include "amount_text.h"
@@ -7,6 +6,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
 #include "cupel/trial/verify_run.h"
+#include "json_text.h"
 #include "progress.h"
 #include "run_cli.h"
 #include "stop_on_signal.h"
@@ -20,7 +20,7 @@ std::string_view severity_word(VerifyFinding::Severity severity) {
   return severity == VerifyFinding::Severity::Damage ? "damage" : "remark";
 }
 
-void print_json(const std::string& trial, const VerifyReport& report, std::ostream& out) {
+void print_json(const std::string& trial, const VerifyReport& report, Printer out) {
   Json findings = Json::array();
   for (const VerifyFinding& finding : report.findings) {
     findings.push_back({{"severity", severity_word(finding.severity)},
@@ -40,10 +40,10 @@ void print_json(const std::string& trial, const VerifyReport& report, std::ostre
                      {"values", report.values},
                      {"value_bytes", report.value_bytes},
                      {"findings", std::move(findings)}};
-  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << json_text(json) << '\n';
 }
 
-void print_text(const VerifyReport& report, std::ostream& out) {
+void print_text(const VerifyReport& report, Printer out) {
   for (const VerifyFinding& finding : report.findings)
     out << severity_word(finding.severity) << "  " << printable(finding.file) << " at "
         << finding.offset << ": " << printable(finding.problem) << '\n';
@@ -52,12 +52,12 @@ void print_text(const VerifyReport& report, std::ostream& out) {
       << ", " << count_text(report.rows, "row") << ", " << bytes_text(report.value_bytes)
       << " of values: ";
   out << (report.ok() ? "all as it was written" : count_text(report.damages(), "damage"))
-      << (report.stopped ? " so far; stopped before all was checked\n" : "\n");
+      << (report.stopped ? " so far; stopped before all was checked" : "") << '\n';
 }
 
 }  // namespace
 
-int run_verify(const VerifyCommandOptions& options, std::ostream& out, std::ostream& err) {
+int run_verify(const VerifyCommandOptions& options, Printer out, Printer err) {
   const StopOnSignal signals;
   const std::unique_ptr<Store> store = open_store(options.trial);
   VerifyReport report;

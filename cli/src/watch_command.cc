@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -83,7 +82,7 @@ RuleOptions runner_options(const ChosenRule& rule) {
 }
 
 // Throws UsageError where no run can come.
-void tell_waiting(const std::string& path, std::ostream& err) {
+void tell_waiting(const std::string& path, Printer err) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) throw UsageError(missing_run_text(path));
   err << "cupel watch: waiting for a run in " << printable(path);
@@ -95,7 +94,7 @@ void tell_waiting(const std::string& path, std::ostream& err) {
 // Waits for the run; null when a stop was requested.
 std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
                                       std::optional<milliseconds> patience,
-                                      const std::stop_token& stop, std::ostream& err) {
+                                      const std::stop_token& stop, Printer err) {
   TrialOptions opening{.stop_waiting = stop, .wait_window = options.wait_window};
   try {
     return create_trial(options.trial, opening);
@@ -119,20 +118,18 @@ std::unique_ptr<Trial> wait_for_trial(const WatchOptions& options,
 // What the run held when the watch began.
 struct FoundRun {
   std::optional<std::int64_t> newest_step = {};
-  std::chrono::system_clock::time_point newest_at = {};
+  CommitTime newest_at = {};
 };
 
 // Reports to a person that the run is there.
-FoundRun report_run(Trial& trial, const std::string& path, std::size_t rules, std::ostream& err) {
+FoundRun report_run(Trial& trial, const std::string& path, std::size_t rules, Printer err) {
   const NoRefresh one_snapshot(trial);
   const std::vector<std::int64_t> steps = trial.steps();
   err << "cupel watch: run found in " << printable(path) << ": " << count_text(steps.size(), "step")
       << " so far, " << count_text(rules, "rule") << std::endl;
   if (steps.empty()) return {};
   try {
-    using std::chrono::microseconds;
-    return {steps.back(),
-            std::chrono::system_clock::time_point(microseconds(trial.totals().newest_time_us))};
+    return {steps.back(), CommitTime(CommitTime::duration(trial.totals().newest_time_us))};
   } catch (const Error&) {
     return {};  // damage, which whoever judges meets
   }
@@ -142,7 +139,7 @@ FoundRun report_run(Trial& trial, const std::string& path, std::size_t rules, st
 // at the end.
 class LinePrinter {
  public:
-  LinePrinter(std::ostream& out, const WatchOptions& options)
+  LinePrinter(Printer out, const WatchOptions& options)
       : out_(out), json_(options.json), every_finding_(options.json || options.all) {}
 
   // Of any thread.
@@ -176,10 +173,7 @@ class LinePrinter {
 
   void send() {
     if (text_.empty()) return;
-    const auto write = [this] {
-      out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-      out_.flush();
-    };
+    const auto write = [this] { out_ << Composed{text_} << std::flush; };
     beside_status(write);
     text_.clear();
   }
@@ -219,7 +213,7 @@ class LinePrinter {
     add(json_ ? to_json(line) : to_text(line));
   }
 
-  std::ostream& out_;
+  Printer out_;
   const bool json_;
   const bool every_finding_;
   WatchStatus* status_ = nullptr;
@@ -232,7 +226,7 @@ class LinePrinter {
 
 }  // namespace
 
-int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err) {
+int run_watch(const WatchOptions& options, Printer out, Printer err) {
   RuleChoice choice = options.rules;
   if (choice.specs.empty() && choice.config.empty()) choice.specs = {std::string(kRulesOfSet)};
   const std::vector<ChosenRule> rules = choose_rules(choice);
@@ -240,6 +234,10 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
   const std::optional<milliseconds> idle_timeout = idle_timeout_of(options);
   if (options.start_step < 0) throw UsageError("--start-step must not be negative");
   require_directory_of(options.out);
+  std::error_code ignored;
+  if (!options.webhook_ca.empty() && !std::filesystem::is_regular_file(options.webhook_ca, ignored))
+    throw UsageError("--webhook-ca takes a file of certificates: " + options.webhook_ca +
+                     " is none");
   if (options.jobs < 0) throw UsageError("--jobs must be at least 1");
 
   const StopOnSignal signals;
@@ -271,7 +269,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
                      .explain = options.explain,
                      .out = options.out,
                      .actions = actions,
-                     .dry_run = options.dry_run});
+                     .dry_run = options.dry_run,
+                     .webhook_authority = options.webhook_ca});
   for (const ChosenRule& rule : rules) runner.add(rule.make(*trial), runner_options(rule));
 
   const FoundRun found =
@@ -282,8 +281,8 @@ int run_watch(const WatchOptions& options, std::ostream& out, std::ostream& err)
         const RunnerProgress progress = runner.progress();
         const bool was_there = progress.newest_step <= found.newest_step;
         return watch_status_text(progress, printer.findings(),
-                                 was_there ? found.newest_at : progress.newest_at,
-                                 std::chrono::system_clock::now());
+                                 was_there ? found.newest_at : commit_time(progress.newest_at),
+                                 commit_time(std::chrono::system_clock::now()));
       },
       options.json ? StatusLine::Terminal() : StatusLine::standard_error());
   const auto end_status = [&] {

@@ -49,10 +49,14 @@ void WatchStatus::work(const std::stop_token& stop) {
 }
 
 std::string watch_status_text(const RunnerProgress& progress, std::int64_t findings,
-                              std::chrono::system_clock::time_point newest_at,
-                              std::chrono::system_clock::time_point now) {
+                              CommitTime newest_at, CommitTime now) {
   if (!progress.newest_step) return "no step yet";
-  const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - newest_at).count();
+  using std::chrono::seconds;
+  // In seconds before they are subtracted: a run may name any time.
+  const auto in_seconds = [](CommitTime time) {
+    return std::chrono::floor<seconds>(time).time_since_epoch().count();
+  };
+  const std::int64_t age = in_seconds(now) - in_seconds(newest_at);
   std::string text = "newest step " + std::to_string(*progress.newest_step) + ", " +
                      std::to_string(progress.steps_judged) + " judged";
   if (progress.steps_behind > 0) text += ", " + std::to_string(progress.steps_behind) + " behind";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -36,9 +37,15 @@ class WatchStatus {
   std::jthread thread_;  // last: it uses all of the above; none without a terminal
 };
 
+/// A time as runs have it. The system's clock counts nanoseconds, which end in the year 2262.
+using CommitTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+inline CommitTime commit_time(std::chrono::system_clock::time_point time) {
+  return std::chrono::time_point_cast<CommitTime::duration>(time);
+}
+
 /// The line; `findings` is how many there are so far, `newest_at` when the newest step came.
 std::string watch_status_text(const RunnerProgress& progress, std::int64_t findings,
-                              std::chrono::system_clock::time_point newest_at,
-                              std::chrono::system_clock::time_point now);
+                              CommitTime newest_at, CommitTime now);
 
 }  // namespace cupel

@@ -13,7 +13,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -237,13 +236,13 @@ bool is_harmless(char c) {
 
 }  // namespace
 
-void print_completion_script(const std::string& shell, std::ostream& out) {
+void print_completion_script(const std::string& shell, Printer out) {
   if (shell == "bash") {
-    out << kBashScript;
+    out << Composed{kBashScript};
   } else if (shell == "zsh") {
-    out << kZshScript;
+    out << Composed{kZshScript};
   } else if (shell == "fish") {
-    out << kFishScript;
+    out << Composed{kFishScript};
   } else {
     throw UsageError("there is completion for bash, zsh and fish, not for \"" + shell + '"');
   }

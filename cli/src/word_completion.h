@@ -1,9 +1,10 @@
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cupel/core/printer.h"
 
 namespace CLI {
 class App;
@@ -13,7 +14,7 @@ namespace cupel {
 
 /// Prints the script with which `shell` (bash, zsh or fish) completes the words of `cupel`. The
 /// script asks the command itself. Throws UsageError for another shell.
-void print_completion_script(const std::string& shell, std::ostream& out);
+void print_completion_script(const std::string& shell, Printer out);
 
 /// Returns what may stand in place of the last word of a command line that is being typed. `words`
 /// are those after `cupel`, without a shell's quotes. Empty where the shell knows better: files, or

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <mutex>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -14,48 +15,87 @@ Collection::Collection(std::string name) : name_(std::move(name)) {
   if (name_.empty()) throw UsageError("A collection must have a name");
 }
 
+const Collection::Contents& Collection::nothing() noexcept {
+  // Never destroyed: a static hook asks while it closes.
+  static const Contents& contents = *new Contents;
+  return contents;
+}
+
+Collection::SharedContents::SharedContents(const SharedContents& other) {
+  if (other.counted_ == nullptr) return;
+  if (other.counted_->is_shareable) {
+    counted_ = other.counted_;
+    counted_->owners.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    counted_ = new Counted{.contents = other.counted_->contents};
+  }
+}
+
+Collection::SharedContents::~SharedContents() {
+  if (counted_ != nullptr && counted_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete counted_;
+}
+
+Collection::Contents& Collection::SharedContents::own() {
+  if (counted_ == nullptr) {
+    counted_ = new Counted;
+  } else if (counted_->owners.load(std::memory_order_acquire) != 1) {
+    SharedContents copy;
+    copy.counted_ = new Counted{.contents = counted_->contents};
+    *this = std::move(copy);
+  }
+  return counted_->contents;
+}
+
+Collection::Contents& Collection::SharedContents::own_for_ever() {
+  Contents& contents = own();
+  counted_->is_shareable = false;
+  return contents;
+}
+
 Collection& Collection::include(const PatternList& patterns) {
-  include_regex_.add(patterns);
+  if (!patterns.empty()) mutable_contents().include_regex.add(patterns);
   return *this;
 }
 
 Collection& Collection::set_include_regex(PatternList patterns) {
-  include_regex_ = std::move(patterns);
+  mutable_contents().include_regex = std::move(patterns);
   return *this;
 }
 
 Collection& Collection::add_tensor_name(std::string_view tensor) {
-  tensor_names_.emplace(tensor);
+  mutable_contents().tensor_names.emplace(tensor);
   return *this;
 }
 
 Collection& Collection::set_tensor_names(std::set<std::string, std::less<>> names) {
-  tensor_names_ = std::move(names);
+  mutable_contents().tensor_names = std::move(names);
   return *this;
 }
 
 bool Collection::contains(std::string_view tensor) const {
-  return tensor_names_.contains(tensor) || include_regex_.matches(tensor);
+  return tensor_names().contains(tensor) || include_regex().matches(tensor);
 }
 
 Collection& Collection::set_save_config(SaveConfig config) {
   config.validate();
-  save_config_ = std::move(config);
+  mutable_contents().save_config = std::move(config);
   return *this;
 }
 
 SaveConfig& Collection::mutable_save_config() {
-  return save_config_ ? *save_config_ : save_config_.emplace();
+  auto& config = contents_.own_for_ever().save_config;
+  return config ? *config : config.emplace();
 }
 
 Collection& Collection::set_reduction_config(ReductionConfig config) {
   static_cast<void>(config.set());
-  reduction_config_ = std::move(config);
+  mutable_contents().reduction_config = std::move(config);
   return *this;
 }
 
-Collection& Collection::set_save_histogram(bool on) noexcept {
-  save_histogram_ = on;
+Collection& Collection::set_save_histogram(bool on) {
+  if (on != save_histogram()) mutable_contents().save_histogram = on;
   return *this;
 }
 
@@ -78,9 +118,7 @@ constexpr std::array<std::string_view, 5> kScalarCollections = {
 
 constexpr std::string_view kBetweenWords = "_-./ ";
 
-}  // namespace
-
-Collections builtin_collections(Profile profile) {
+Collections make_builtin_collections(Profile profile) {
   const char* const weights = "^(?!gradient).*weight";
   const char* const biases = "^(?!gradient).*bias";
   const char* const module_loss = "[Ll]oss_(?!input).*output";
@@ -143,9 +181,30 @@ Collections builtin_collections(Profile profile) {
   throw UsageError("No such profile: " + std::to_string(static_cast<int>(profile)));
 }
 
+// Made once for each profile: compiling the patterns is what costs.
+const Collections& known_collections(Profile profile) {
+  constexpr std::size_t kProfiles = 5;
+  struct Known {
+    std::once_flag made;
+    Collections collections;
+  };
+  // Never destroyed: a static hook asks while it closes.
+  static auto& all = *new std::array<Known, kProfiles>;
+  const auto number = static_cast<std::size_t>(profile);
+  if (number >= kProfiles)
+    throw UsageError("No such profile: " + std::to_string(static_cast<int>(profile)));
+  Known& known = all[number];
+  std::call_once(known.made, [&] { known.collections = make_builtin_collections(profile); });
+  return known.collections;
+}
+
+}  // namespace
+
+Collections builtin_collections(Profile profile) { return known_collections(profile); }
+
 bool is_filled_by_calls_only(const Collection& collection, Profile profile) {
   return collection.include_regex().empty() && collection.tensor_names().empty() &&
-         !builtin_collections(profile).contains(collection.name());
+         !known_collections(profile).contains(collection.name());
 }
 
 std::string builtin_name_meant(std::string_view name, Profile profile) {
@@ -156,7 +215,7 @@ std::string builtin_name_meant(std::string_view name, Profile profile) {
   };
   // "classes" is no misspelling of "losses", nor "my_weights" one of "weights".
   std::vector<std::string> alike;
-  for (const auto& [builtin, collection] : builtin_collections(profile))
+  for (const auto& [builtin, collection] : known_collections(profile))
     if (initial(builtin) == initial(name) && words(builtin) >= words(name))
       alike.push_back(builtin);
   return did_you_mean(name, alike);

@@ -25,8 +25,6 @@ constexpr std::string_view kName = "CollectionName";
 constexpr std::string_view kParameters = "CollectionParameters";
 constexpr std::array<std::string_view, 2> kEntryKeys = {kName, kParameters};
 constexpr std::array<std::string_view, 1> kCollectionKeys = {"save_histogram"};
-// Each has a SaveConfig of its own with lists of steps; nobody has a hundredth of it.
-constexpr std::size_t kMostCollections = 1000;
 
 template <class T>
 void set_once(std::optional<T>& field, std::optional<T> value, const ConfigurationValue& from) {
@@ -301,8 +299,8 @@ std::vector<CollectionConfiguration> read_collection_configurations(
     const ConfigurationValue& value) {
   std::vector<CollectionConfiguration> entries;
   if (!expect_array(value)) return entries;
-  if (value.size() > kMostCollections) {
-    value.refuse("at most 1000 collections");
+  if (value.size() > kMostConfiguredCollections) {
+    value.refuse("at most " + std::to_string(kMostConfiguredCollections) + " collections");
     return entries;
   }
   std::set<std::string> names;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "configuration_json.h"
+#include "cupel/core/collection.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr std::size_t kMostShown = 80;  // characters of a value
 constexpr std::size_t kMostErrors = 200;
 constexpr std::size_t kMostWarnings = 20;
-// A thousand times what a configuration has; compiling as many takes about a second.
-constexpr std::size_t kMostPatterns = 10'000;
 // No known key is half as long; comparing costs the product of the lengths.
 constexpr std::size_t kMostCompared = 64;
 constexpr std::string_view kEllipsis = "...";
@@ -96,7 +95,9 @@ void ConfigurationReport::unknown_key(std::string_view path, std::string_view ke
                     '"');
 }
 
-bool ConfigurationReport::may_add_pattern() noexcept { return patterns_++ < kMostPatterns; }
+bool ConfigurationReport::may_add_pattern() noexcept {
+  return patterns_++ < kMostConfiguredPatterns;
+}
 
 void ConfigurationReport::finish() const {
   for (const std::string& each : warnings_) log(LogLevel::Warning, source_ + ": " + each);

@@ -60,7 +60,8 @@ void refuse_item(const ConfigurationValue& value, std::string_view legal, const 
 
 bool add_pattern(const ConfigurationValue& value, std::string_view text, PatternList& patterns) {
   if (!value.report().may_add_pattern()) {
-    value.report().error(value.path(), "a file has at most 10000 patterns");
+    value.report().error(value.path(), "a file has at most " +
+                                           std::to_string(kMostConfiguredPatterns) + " patterns");
     return false;
   }
   if (text.empty()) {

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "cupel/core/printable.h"
+
 namespace cupel {
 namespace {
 
@@ -76,7 +78,7 @@ void log(LogLevel level, std::string_view message) noexcept {
   try {
     const std::lock_guard lock(sinks().mutex);
     if (!sinks().current) sinks().current = standard_error_sink();
-    sinks().current(level, message);
+    sinks().current(level, printable(message));
   } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report to
   }
   inside_sink = false;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <new>
 #include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "pcre.h"
 
 namespace cupel {
@@ -25,6 +27,7 @@ using pcre::units;
 constexpr std::uint32_t kMatchLimit = 1'000'000;
 constexpr std::uint32_t kDepthLimit = 10'000;
 constexpr std::uint32_t kHeapLimitKib = 8 * 1024;
+constexpr std::size_t kMostShownOfName = 200;
 constexpr std::size_t kJitStackStart = 32UL * 1024;
 constexpr std::size_t kJitStackLimit = 1024UL * 1024;
 
@@ -73,13 +76,10 @@ pcre2_match_data* match_data_of_this_thread() {
   return data;
 }
 
-Code compile_fast(std::string_view text) {
-  Code code = pcre::compile(text, 0);
-  // Without JIT, on other processors or where memory must not be executable, the interpreter
-  // serves.
-  static_cast<void>(pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE));
-  return code;
-}
+// Patterns that have machine code at the moment. It takes a KiB or more for each, so that where
+// there are very many, the interpreter serves for the others.
+constexpr std::size_t kMostFast = 10'000;
+std::atomic<std::size_t> fast_patterns{0};
 
 }  // namespace
 
@@ -94,16 +94,32 @@ pcre::Code pcre::compile(std::string_view text, std::uint32_t options) {
   if (!code) {
     std::array<PCRE2_UCHAR, 256> reason{};
     pcre2_get_error_message(error, reason.data(), reason.size());
-    throw UsageError("The pattern does not compile: '" + std::string(text) + "', offset " +
+    throw UsageError("The pattern does not compile: '" + printable(text) + "', offset " +
                      std::to_string(offset) + ": " + reinterpret_cast<const char*>(reason.data()));
   }
   return code;
 }
 
 struct Pattern::Compiled {
-  explicit Compiled(std::string_view pattern) : text(pattern), code(compile_fast(pattern)) {}
+  explicit Compiled(std::string_view pattern) : text(pattern), code(pcre::compile(pattern, 0)) {}
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  ~Compiled() {
+    if (counted) fast_patterns.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // Without JIT, on other processors or where memory must not be executable, the interpreter
+  // serves.
+  void make_fast() const {
+    counted = true;
+    if (fast_patterns.fetch_add(1, std::memory_order_relaxed) < kMostFast)
+      static_cast<void>(pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE));
+  }
+
   std::string text;
   Code code;
+  mutable std::once_flag searched;
+  mutable bool counted = false;  // written under `searched`
   mutable std::atomic<bool> warned = false;
 };
 
@@ -111,15 +127,23 @@ Pattern::Pattern(std::string_view text) : compiled_(std::make_shared<const Compi
 
 const std::string& Pattern::text() const noexcept { return compiled_->text; }
 
+std::size_t Pattern::bytes() const noexcept {
+  std::size_t of_code = 0;
+  pcre2_pattern_info(compiled_->code.get(), PCRE2_INFO_SIZE, &of_code);
+  return sizeof(Pattern) + sizeof(Compiled) + compiled_->text.capacity() + of_code;
+}
+
 bool Pattern::search(std::string_view name) const {
+  const Compiled& compiled = *compiled_;
+  std::call_once(compiled.searched, [&] { compiled.make_fast(); });
   // The context is only read by a match; PCRE2's signature lacks the const.
   auto* const context = const_cast<pcre2_match_context*>(limits());
-  const int result = pcre2_match(compiled_->code.get(), units(name), name.size(), 0, 0,
+  const int result = pcre2_match(compiled.code.get(), units(name), name.size(), 0, 0,
                                  match_data_of_this_thread(), context);
-  if (result < PCRE2_ERROR_NOMATCH && !compiled_->warned.exchange(true))
+  if (result < PCRE2_ERROR_NOMATCH && !compiled.warned.exchange(true))
     log(LogLevel::Warning,
         "A search exceeded its limits and counts as not found, as will later ones: pattern '" +
-            compiled_->text + "', name '" + std::string(name.substr(0, 200)) + "'");
+            printable(compiled.text) + "', name '" + printable(name, kMostShownOfName) + "'");
   return result >= 0;
 }
 

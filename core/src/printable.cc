@@ -1,40 +1,115 @@
+// One table of ranges, is_unseen(), holds the characters that no output of cupel shows raw. The
+// functions differ in how they write such a character.
+
 #include "cupel/core/printable.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 
 #include "cupel/core/text_pattern.h"
 
 namespace cupel {
 namespace {
 
-/// The character that the text begins with; nothing if its first byte begins none.
-std::string_view first_character(std::string_view text) noexcept {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  const std::string_view character = text.substr(0, length);
-  return is_utf8(character) ? character : std::string_view();
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+struct CodeSpan {
+  std::uint32_t first, last;
+};
+
+// Beyond the controls up to U+009F: Unicode's format characters, fillers, separators of lines,
+// characters that are none, and tags. Variation selectors stay: emoji are written with them.
+constexpr std::array kUnseen = {
+    CodeSpan{0xad, 0xad},       CodeSpan{0x34f, 0x34f},     CodeSpan{0x61c, 0x61c},
+    CodeSpan{0x115f, 0x1160},   CodeSpan{0x17b4, 0x17b5},   CodeSpan{0x180b, 0x180f},
+    CodeSpan{0x200b, 0x200f},   CodeSpan{0x2028, 0x202e},   CodeSpan{0x2060, 0x206f},
+    CodeSpan{0x3164, 0x3164},   CodeSpan{0xfeff, 0xfeff},   CodeSpan{0xffa0, 0xffa0},
+    CodeSpan{0xfff0, 0xfffb},   CodeSpan{0xfffe, 0xffff},   CodeSpan{0x1bca0, 0x1bca3},
+    CodeSpan{0x1d173, 0x1d17a}, CodeSpan{0xe0000, 0xe0fff}, CodeSpan{0xf0000, 0x10ffff}};
+
+bool is_unseen(std::uint32_t code) noexcept {
+  if (code < 0xa0) return code < 0x20 || code >= 0x7f;
+  return std::any_of(kUnseen.begin(), kUnseen.end(), [code](const CodeSpan& span) {
+    return code >= span.first && code <= span.last;
+  });
 }
 
-bool is_control(std::string_view character) noexcept {
-  const auto first = static_cast<unsigned char>(character.front());
-  return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character.back()) < 0xa0);
+// The character that a text begins with; no length if its first byte begins none.
+struct Character {
+  std::size_t length = 0;
+  std::uint32_t code = 0;
+};
+
+Character first_character(std::string_view text) noexcept {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return {1, first};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (!is_utf8(text.substr(0, length))) return {};
+  std::uint32_t code = first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i)
+    code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3fU);
+  return {length, code};
 }
+
+std::string hexadecimal(std::uint32_t number, int digits) {
+  std::string text;
+  for (int i = digits; i-- > 0;) text += kDigits[number >> (4U * static_cast<unsigned>(i)) & 15U];
+  return text;
+}
+
+std::string escape_of(std::uint32_t code) {
+  if (code < 0x100) return "\\x" + hexadecimal(code, 2);
+  return code < 0x10000 ? "\\u" + hexadecimal(code, 4) : "\\U" + hexadecimal(code, 8);
+}
+
+std::string json_escape_of(std::uint32_t code) {
+  if (code < 0x10000) return "\\u" + hexadecimal(code, 4);
+  const std::uint32_t rest = code - 0x10000;
+  return "\\u" + hexadecimal(0xd800 + (rest >> 10U), 4) + "\\u" +
+         hexadecimal(0xdc00 + (rest & 0x3ffU), 4);
+}
+
+bool is_plain_ascii(char c) noexcept { return c >= ' ' && c <= '~'; }
 
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t most) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string shown;
+  const std::size_t plain = static_cast<std::size_t>(
+      std::find_if_not(text.begin(), text.end(), is_plain_ascii) - text.begin());
+  std::string shown(text.substr(0, std::min(plain, most)));
+  text.remove_prefix(shown.size());
   while (!text.empty()) {
-    const std::string_view character = first_character(text);
-    const std::size_t length = character.empty() ? 1 : character.size();
-    std::string piece(text.substr(0, length));
-    if (character.empty() || is_control(character)) {
-      const auto byte = static_cast<unsigned char>(piece.back());
-      piece = {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    }
-    if (piece.size() > most - shown.size()) return shown + "...";
+    const Character character = first_character(text);
+    const std::size_t length = std::max<std::size_t>(character.length, 1);
+    const std::string piece = character.length == 0
+                                  ? escape_of(static_cast<unsigned char>(text.front()))
+                              : is_unseen(character.code) ? escape_of(character.code)
+                                                          : std::string(text.substr(0, length));
+    if (piece.size() > most - shown.size())
+      return shown + "... (" + std::to_string(text.size()) + " bytes more)";
     shown += piece;
     text.remove_prefix(length);
+  }
+  return shown;
+}
+
+std::string printable_json(std::string json) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x7f; };
+  if (std::all_of(json.begin(), json.end(), is_ascii)) return json;
+  std::string shown;
+  std::string_view rest = json;
+  while (!rest.empty()) {
+    const Character character = first_character(rest);
+    const std::size_t length = std::max<std::size_t>(character.length, 1);
+    if (character.length == 0)
+      shown += "\\ufffd";
+    else if (character.code >= 0x7f && is_unseen(character.code))
+      shown += json_escape_of(character.code);
+    else
+      shown += rest.substr(0, length);
+    rest.remove_prefix(length);
   }
   return shown;
 }

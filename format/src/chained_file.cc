@@ -2,6 +2,7 @@
 
 #include <arrow/array/concatenate.h>
 #include <arrow/type.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/key_value_metadata.h>
 
 #include <string>
@@ -95,10 +96,12 @@ std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema
   };
   for (std::size_t begin = 0; begin < batches.size();) {
     std::size_t end = begin;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0, size = 0;
     do {
+      size += arrow::util::TotalBufferSize(*batches[end]);
       rows += batches[end++]->num_rows();
-    } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows);
+    } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows &&
+             size + arrow::util::TotalBufferSize(*batches[end]) <= kSealedBatchBytes);
     append_all(file.add(*merged(batches.subspan(begin, end - begin))));
     begin = end;
   }

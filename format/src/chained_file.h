@@ -43,8 +43,10 @@ class ChainedFile {
   bool first_ = true;
 };
 
-// Sealed batches hold whole steps up to this many rows.
+// Sealed batches hold whole steps up to this many rows, and bytes, which names of collections can
+// make many; a larger step is a batch of its own.
 inline constexpr std::int64_t kSealedBatchRows = 16384;
+inline constexpr std::int64_t kSealedBatchBytes = std::int64_t{128} << 20U;
 
 // One batch with the rows of all, which have the same schema and dictionaries.
 std::shared_ptr<arrow::RecordBatch> merged(

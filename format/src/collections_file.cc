@@ -1,33 +1,39 @@
 #include "cupel/format/collections_file.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 
+#include "collections_budget.h"
+#include "collections_parser.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "format_version.h"
 
 namespace cupel {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Deeper nesting than the schema has is refused while parsing, before it can cost stack.
-constexpr int kMaxDepth = 8;
+using Json = nlohmann::json;
 
 constexpr std::string_view kCollections = "collections";
 constexpr std::string_view kMeta = "_meta";
 constexpr std::string_view kChecksum = "crc32c";
+constexpr std::string_view kJoinedLeftOut = "joined_left_out";
 constexpr std::string_view kNoChecksum = "00000000";
+
+constexpr int kFirstMinorWithChecksum = 1;
 
 // The text is put together by hand: destroying an array or object of the JSON library's allocates,
 // and where there is no memory that would end the process.
 std::string json_text(std::string_view text) {
+  const bool is_plain = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+  if (is_plain) return std::string(1, '"').append(text).append(1, '"');
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 std::string text_of(bool value) { return value ? "true" : "false"; }
@@ -95,125 +101,29 @@ std::string to_json(const Collection& collection) {
       .text();
 }
 
-// What the JSON library would convert silently is refused: fractions, booleans, and numbers that
-// do not fit.
-std::int64_t integer(const Json& json, std::string_view what,
-                     std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
-  const bool fits = json.is_number_unsigned()
-                        ? json.get<std::uint64_t>() <=
-                              static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
-                        : json.is_number_integer();
-  const std::int64_t number = fits ? json.get<std::int64_t>() : 0;
-  if (!fits || number < least || number > most)
-    throw UsageError(std::string(what) + " is not an integer in its range: " +
-                     json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 32));
-  return number;
-}
-
-SaveConfigMode save_config_mode(const Json& json) {
-  SaveConfigMode mode;
-  mode.save_interval = integer(json.at("save_interval"), "save_interval");
-  mode.start_step = integer(json.at("start_step"), "start_step");
-  const Json& steps = json.at("save_steps");
-  if (!steps.is_array()) throw UsageError("save_steps is not an array");
-  for (const Json& step : steps) mode.save_steps.push_back(integer(step, "an entry of save_steps"));
-  if (const Json& end = json.at("end_step"); !end.is_null())
-    mode.end_step = integer(end, "end_step");
-  return mode;
-}
-
-Collection collection(const std::string& key, const Json& json) {
-  Collection result(json.at("name").get<std::string>());
-  if (result.name() != key)
-    throw UsageError("the collection \"" + key + "\" calls itself otherwise");
-  for (const Json& pattern : json.at("include_regex")) result.include(pattern.get<std::string>());
-  for (const Json& tensor : json.at("tensor_names"))
-    result.add_tensor_name(tensor.get<std::string>());
-  if (const Json& config = json.at("reduction_config"); !config.is_null()) {
-    ReductionConfig reductions = ReductionConfig::parse(config.at("reductions").get<std::string>());
-    reductions.save_raw_tensor = config.at("save_raw_tensor").get<bool>();
-    reductions.save_shape = config.at("save_shape").get<bool>();
-    result.set_reduction_config(std::move(reductions));
-  }
-  if (const Json& config = json.at("save_config"); !config.is_null()) {
-    SaveConfig save;
-    for (const Mode mode : kAllModes) {
-      const Json& of_mode = config.at(std::string(to_string(mode)));
-      if (!of_mode.is_null()) save.mode_save_configs[mode] = save_config_mode(of_mode);
-    }
-    result.set_save_config(std::move(save));
-  }
-  result.set_save_histogram(json.at("save_histogram").get<bool>());
-  return result;
-}
-
-std::map<Mode, std::int64_t> steps(const Json& json, bool from_newer_minor) {
-  if (!json.is_object()) throw UsageError("steps is not an object");
-  std::map<Mode, std::int64_t> result;
-  for (const auto& [key, step] : json.items()) {
-    const auto* const mode = std::ranges::find_if(
-        kAllModes, [&name = key](Mode each) { return to_string(each) == name; });
-    if (mode != kAllModes.end()) {
-      result[*mode] =
-          integer(step, "a mode's step", 0, std::numeric_limits<std::int64_t>::max() - 1);
-    } else if (!from_newer_minor) {
-      throw UsageError("steps names an unknown mode");
-    }
-  }
-  return result;
-}
-
-CollectionsFile decode(const Json& json) {
-  const Json& meta = json.at(kMeta);
-  bool from_newer_minor = false;
-  if (const auto version = meta.find("format"); version != meta.end()) {
-    const auto text = version->get<std::string>();
-    if (const auto problem = format_version_problem(text)) throw UsageError(*problem);
-    from_newer_minor = is_newer_minor_version(text);
-  }
-  for (const auto& [key, value] : json.items()) {
-    if (key != kCollections && key != kMeta && !from_newer_minor)
-      throw UsageError("unknown key \"" + key + "\"");
-  }
-  CollectionsFile file;
-  file.num_workers =
-      integer(meta.at("num_workers"), "num_workers", 1, std::numeric_limits<std::int64_t>::max());
-  file.run = meta.value("run", std::string());
-  file.worker = meta.value("worker", std::string());
-  if (const auto attempt = meta.find("attempt"); attempt != meta.end()) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - 1;
-    file.attempt = static_cast<std::int32_t>(integer(*attempt, "attempt", 0, kMost));
-  }
-  if (const auto counters = meta.find("steps"); counters != meta.end())
-    file.steps = steps(*counters, from_newer_minor);
-  for (const auto& [key, value] : json.at(kCollections).items()) {
-    file.collections.emplace(key, collection(key, value));
-  }
-  return file;
-}
-
-std::string checksum_of(std::string_view text) {
+std::string digits_of(std::uint32_t crc) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
   std::string digits(kNoChecksum);
   for (std::size_t i = digits.size(); i-- > 0; crc >>= 4U) digits[i] = kDigits[crc & 15U];
   return digits;
 }
 
-// The file's own checksum is that of its bytes with its digits as zeros. Files without one are not
-// checked.
-void check(std::string_view text, const Json& json) {
-  const Json& meta = json.at(kMeta);
-  const auto said = meta.find(kChecksum);
-  if (said == meta.end()) return;
-  const auto digits = said->get<std::string>();
+// The file's own checksum is that of its bytes with its digits as zeros.
+void check(std::string_view text, const std::string& digits) {
   const std::size_t at = text.rfind('"' + digits + '"');
   if (digits.size() != kNoChecksum.size() || at == std::string_view::npos)
     throw UsageError("crc32c is not eight hexadecimal digits");
-  std::string zeroed(text);
-  zeroed.replace(at + 1, digits.size(), kNoChecksum);
-  if (checksum_of(zeroed) != digits) throw UsageError("the checksum is wrong");
+  const std::string_view before = text.substr(0, at + 1);
+  const std::string_view behind = text.substr(at + 1 + digits.size());
+  std::uint32_t crc = crc32c(std::as_bytes(std::span(before)));
+  crc = crc32c(std::as_bytes(std::span(kNoChecksum)), crc);
+  if (digits_of(crc32c(std::as_bytes(std::span(behind)), crc)) != digits)
+    throw UsageError("the checksum is wrong");
+}
+
+// The first versions wrote none, nor do others whose files are read.
+bool must_have_checksum(const std::optional<std::string>& version) {
+  return version && is_version_from(*version, kFirstMinorWithChecksum);
 }
 
 }  // namespace
@@ -232,31 +142,29 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
     for (const auto& [mode, step] : file.steps) steps.add(to_string(mode), text_of(step));
     meta.add("steps", steps.text());
   }
+  if (file.joined_left_out > 0) meta.add(kJoinedLeftOut, text_of(file.joined_left_out));
   meta.add(kChecksum, json_text(kNoChecksum));
   std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
-  text.replace(text.rfind(kNoChecksum), kNoChecksum.size(), checksum_of(text));
+  format_detail::CollectionsBudget(text.size()).add(file.collections);
+  text.replace(text.rfind(kNoChecksum), kNoChecksum.size(),
+               digits_of(crc32c(std::as_bytes(std::span(text)))));
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  bool too_deep = false;
-  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep |= depth > kMaxDepth;
-    return !too_deep;
-  };
   try {
-    Json json = Json::parse(text, limit_depth);
-    if (too_deep) throw UsageError("nested too deeply");
-    CollectionsFile file = decode(json);
-    check(text, json);
-    return file;
-  } catch (const Json::parse_error& error) {
-    throw FormatError(std::string(key), error.byte, error.what());
-  } catch (const Json::exception& error) {
-    throw FormatError(std::string(key), 0, error.what());
+    if (const std::uint64_t most = format_limits().collections_file; text.size() > most)
+      throw UsageError("it has more than " + std::to_string(most) + " bytes");
+    format_detail::ParsedCollections parsed = format_detail::parse_collections(key, text);
+    if (parsed.checksum) {
+      check(text, *parsed.checksum);
+    } else if (must_have_checksum(parsed.version)) {
+      throw UsageError("its checksum is missing");
+    }
+    return std::move(parsed.file);
   } catch (const UsageError& error) {
     throw FormatError(std::string(key), 0, error.what());
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "flat_table.h"
 #include "ipc_message.h"
 #include "schema_identity.h"
@@ -24,10 +25,8 @@
 namespace cupel {
 namespace {
 
-// A batch's metadata do not depend on how much it holds; what comes with each value is small.
+// A batch's metadata do not depend on how much it holds.
 constexpr std::uint64_t kMaxMetadata = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kMaxColumns = std::uint64_t{256} << 20U;
-constexpr std::uint64_t kMaxFooter = std::uint64_t{64} << 20U;
 
 constexpr std::size_t kFront = 4096;  // holds the metadata of nearly every message
 constexpr std::uint64_t kMostPadding = 63;
@@ -147,10 +146,12 @@ void EventsReader::State::check_padding(std::uint64_t offset, std::uint64_t leng
   if (!are_zeros(padding.span())) fail(offset, "padding that is not zero");
 }
 
+// As far as is worth reading: a sparse file may have a terabyte of zeros.
 bool EventsReader::State::only_zeros_from(std::uint64_t offset) const {
-  constexpr std::uint64_t kPiece = 64U << 10U;
-  for (std::uint64_t at = offset; at < size; at += kPiece)
-    if (!are_zeros(fetch(at, std::min(kPiece, size - at)).span())) return false;
+  constexpr std::uint64_t kPiece = 64U << 10U, kMost = 1U << 20U;
+  const std::uint64_t end = std::min(size, offset + kMost);
+  for (std::uint64_t at = offset; at < end; at += kPiece)
+    if (!are_zeros(fetch(at, std::min(kPiece, end - at)).span())) return false;
   return true;
 }
 
@@ -226,7 +227,7 @@ void EventsReader::State::read_batch(std::span<const std::byte> front, const Mes
   const std::vector<Place> places =
       places_of(front.subspan(frame.metadata_begin, frame.metadata_length), frame, rows);
   const auto before_data = static_cast<std::uint64_t>(places[kData].offset);
-  if (before_data > kMaxColumns) fail(consumed, "a batch of too many values");
+  if (before_data > format_limits().events_columns) fail(consumed, "a batch of too many values");
   const std::uint64_t body = consumed + frame.body_begin;
   const AlignedBuffer columns = fetch(body, before_data);
   const auto column = [&](BufferOf buffer, std::uint64_t count, std::size_t element) {
@@ -274,7 +275,8 @@ void EventsReader::State::check_sealed_end() const {
   if (size - consumed < kEndOfStream + kLengthAndMagic)
     fail(consumed, "the file ends inside its footer");
   const std::uint64_t footer_length = size - footer_begin - kLengthAndMagic;
-  if (footer_length > kMaxFooter) fail(footer_begin, "a footer that is too long");
+  if (footer_length > format_limits().events_footer)
+    fail(footer_begin, "a footer that is too long");
   const AlignedBuffer rest = fetch(footer_begin, size - footer_begin);
   const std::uint64_t length_at = footer_begin + footer_length;
   std::uint32_t said_length = 0;

@@ -23,13 +23,22 @@ std::optional<std::string> format_version_problem(std::string_view version) {
   return std::nullopt;
 }
 
+namespace {
+
+int minor_of(std::string_view text) noexcept {
+  const std::string_view digits = text.substr(text.find('.') + 1);
+  int minor = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), minor);
+  return error == std::errc() && end == digits.data() + digits.size() ? minor : 0;
+}
+
+}  // namespace
+
+bool is_version_from(std::string_view version, int minor) noexcept {
+  return minor_of(version) >= minor;
+}
+
 bool is_newer_minor_version(std::string_view version) noexcept {
-  const auto minor_of = [](std::string_view text) {
-    const std::string_view digits = text.substr(text.find('.') + 1);
-    int minor = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), minor);
-    return error == std::errc() && end == digits.data() + digits.size() ? minor : 0;
-  };
   return minor_of(version) > minor_of(kFormatVersion);
 }
 

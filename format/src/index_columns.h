@@ -22,5 +22,6 @@ inline constexpr const char* kNan = "nan";
 inline constexpr const char* kPosInf = "pos_inf";
 inline constexpr const char* kNegInf = "neg_inf";
 inline constexpr const char* kZero = "zero";
+inline constexpr const char* kCollections = "collections";
 
 }  // namespace cupel::column

@@ -280,6 +280,17 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   out.pos_inf = find.nullable<std::int64_t>(column::kPosInf, *int64);
   out.neg_inf = find.nullable<std::int64_t>(column::kNegInf, *int64);
   out.zero = find.nullable<std::int64_t>(column::kZero, *int64);
+  if (const auto joined = find.find(column::kCollections, *arrow::list(arrow::utf8()))) {
+    const auto& lists = static_cast<const arrow::ListArray&>(*joined);
+    const auto& texts = static_cast<const arrow::StringArray&>(*lists.values());
+    if (texts.null_count() != 0) find.fail(column::kCollections, "has null names");
+    const auto* offsets = lists.raw_value_offsets();
+    out.joined_begin = {offsets, lists.null_bitmap_data(), lists.offset()};
+    out.joined_end = {offsets + 1, lists.null_bitmap_data(), lists.offset()};
+    out.joined_offsets = texts.raw_value_offsets();
+    out.joined_bytes = reinterpret_cast<const char*>(texts.raw_data());
+    out.any_joined = texts.length() > 0;
+  }
   for (std::size_t i = 0; i < Reduction::kCount; ++i) {
     const std::string reduction(to_string(Reduction::at(i)));
     out.reductions[i] = find.nullable<double>(reduction.c_str(), *arrow::float64());
@@ -316,6 +327,9 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
       demand(Shape(extents).elements() == batch.elements[row], row,
              "the shape does not make the number of elements");
     }
+    batch.for_each_joined(row, [&](std::string_view collection) {
+      demand(!collection.empty(), row, "the name of a collection is empty");
+    });
     const bool located = batch.offset.has(row);
     demand(located == batch.length.has(row) && located == batch.crc32c.has(row), row,
            "half a location");

@@ -54,6 +54,15 @@ struct IndexMessage {
   std::size_t end() const noexcept { return begin + frame.size(); }
 };
 
+// Whether most of the bytes that end the stream are at the front: they may be damaged themselves.
+bool is_nearly_end_of_stream(std::span<const std::byte> bytes) noexcept {
+  constexpr std::ptrdiff_t kMostDamaged = 3;
+  static constexpr std::array<unsigned char, kEndOfStreamBytes> kWhole = {0xff, 0xff, 0xff, 0xff};
+  return std::ranges::count_if(kWhole, [&, i = std::size_t{0}](unsigned char byte) mutable {
+           return bytes[i++] != static_cast<std::byte>(byte);
+         }) <= kMostDamaged;
+}
+
 // Where the first batch's message begins behind schema and dictionaries; nothing if these are not
 // readable.
 std::optional<std::size_t> behind_preamble(std::span<const std::byte> bytes) {
@@ -99,7 +108,7 @@ class IndexSalvage {
   std::size_t footer_place() const;
   std::optional<IndexMessage> message_at(std::size_t position) const;
   std::optional<std::uint64_t> rows_of(const IndexMessage& message) const;
-  std::size_t next_message(std::size_t from) const;
+  std::size_t next_message(std::size_t from);
   std::optional<std::uint32_t> seed_of(std::span<const std::byte> bytes, std::size_t digits,
                                        std::uint32_t stored);
   void walk();
@@ -143,7 +152,10 @@ std::size_t IndexSalvage::footer_place() const {
   std::memcpy(&length, bytes_.data() + size - kAfterFooter, sizeof length);
   if (length > size - kArrowHeaderBytes - kEndOfStreamBytes - kAfterFooter) return size;
   const std::size_t place = size - kAfterFooter - length - kEndOfStreamBytes;
-  return read_frame(bytes_.subspan(place)).kind == FrameKind::EndOfStream ? place : size;
+  const auto rest = bytes_.subspan(place);
+  const bool is_footer = read_frame(rest).kind == FrameKind::EndOfStream ||
+                         (is_nearly_end_of_stream(rest) && find_checksum_digits(rest));
+  return is_footer ? place : size;
 }
 
 std::optional<IndexMessage> IndexSalvage::message_at(std::size_t position) const {
@@ -175,12 +187,17 @@ std::optional<std::uint64_t> IndexSalvage::rows_of(const IndexMessage& message) 
 }
 
 // The next place from `from` on where a batch's message seems to begin; limit_ if there is none.
-std::size_t IndexSalvage::next_message(std::size_t from) const {
+std::size_t IndexSalvage::next_message(std::size_t from) {
   static constexpr std::array<std::byte, 4> kMarker = {std::byte{0xff}, std::byte{0xff},
                                                        std::byte{0xff}, std::byte{0xff}};
   from = (from + kBetweenMessages - 1) / kBetweenMessages * kBetweenMessages;
   for (std::size_t at = from; at + kFrameHeader < limit_; at += kBetweenMessages) {
     if (std::memcmp(bytes_.data() + at, kMarker.data(), kMarker.size()) != 0) continue;
+    std::uint32_t metadata = 0;
+    std::memcpy(&metadata, bytes_.data() + at + kMarker.size(), sizeof metadata);
+    if (metadata > kMostMetadata) continue;
+    checked_ += metadata;
+    if (checked_ / kMostPasses > bytes_.size()) break;
     if (const auto message = message_at(at); message && message->stored) return at;
   }
   return limit_;
@@ -341,6 +358,7 @@ void IndexSalvage::prove_preamble() {
 // What a writer of ours begins a file with that has the footer's schema; nothing if it has none.
 std::vector<std::byte> IndexSalvage::preamble_of_footer() const {
   const auto name = SegmentName::parse_index_key(key_);
+  if (!name) return {};
   std::vector<std::byte> only_footer(kArrowHeaderBytes);
   std::memcpy(only_footer.data(), kArrowMagic.data(), kArrowMagic.size());
   const auto footer = bytes_.subspan(limit_);

@@ -8,8 +8,10 @@
 #include <arrow/array/builder_primitive.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/key_value_metadata.h>
 
+#include <algorithm>
 #include <array>
 
 #include "arrow_support.h"
@@ -48,6 +50,7 @@ std::shared_ptr<arrow::Schema> index_schema(const SegmentIdentity& identity,
       arrow::field(column::kPosInf, arrow::int64()),
       arrow::field(column::kNegInf, arrow::int64()),
       arrow::field(column::kZero, arrow::int64()),
+      arrow::field(column::kCollections, arrow::list(arrow::utf8())),
   };
   reductions.for_each([&](Reduction reduction) {
     fields.push_back(arrow::field(std::string(to_string(reduction)), arrow::float64()));
@@ -66,6 +69,9 @@ struct Columns {
   arrow::Int64Builder& extents = static_cast<arrow::Int64Builder&>(*shape.value_builder());
   arrow::UInt32Builder crc32c;
   arrow::BinaryBuilder inline_value;
+  arrow::ListBuilder collections{arrow::default_memory_pool(),
+                                 std::make_shared<arrow::StringBuilder>()};
+  arrow::StringBuilder& joined = static_cast<arrow::StringBuilder&>(*collections.value_builder());
   std::vector<arrow::DoubleBuilder> reductions;
 };
 
@@ -105,9 +111,12 @@ struct IndexWriter::State {
 void IndexWriter::State::merge_gathered() {
   const auto gathered = std::span(batches).subspan(merged_until);
   if (gathered.size() < kGatheredBatches) return;
-  std::int64_t rows = 0;
-  for (const auto& batch : gathered) rows += batch->num_rows();
-  if (rows <= kSealedBatchRows) {
+  std::int64_t rows = 0, bytes = 0;
+  for (const auto& batch : gathered) {
+    rows += batch->num_rows();
+    bytes += arrow::util::TotalBufferSize(*batch);
+  }
+  if (rows <= kSealedBatchRows && bytes <= kSealedBatchBytes) {
     auto one = merged(gathered);
     batches.resize(merged_until);
     batches.push_back(std::move(one));
@@ -119,6 +128,9 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
     const StepHeader& header, std::span<const IndexRow> index_rows) const {
   Columns c;
   for (std::size_t i = 0; i < columns.size(); ++i) c.reductions.emplace_back();
+  const bool any_joined =
+      std::ranges::any_of(index_rows, [](const IndexRow& row) { return !row.collections.empty(); });
+  if (!any_joined) require(c.collections.AppendNulls(static_cast<std::int64_t>(index_rows.size())));
   const auto mode_code =
       static_cast<std::int8_t>(static_cast<int>(header.mode) - static_cast<int>(Mode::Train));
   for (const IndexRow& row : index_rows) {
@@ -161,6 +173,12 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
     append(c.pos_inf, pos_inf);
     append(c.neg_inf, neg_inf);
     append(c.zero, zero);
+    if (!row.collections.empty()) {
+      require(c.collections.Append());
+      for (const std::string& name : row.collections) require(c.joined.Append(name));
+    } else if (any_joined) {
+      require(c.collections.AppendNull());
+    }
     std::size_t next = 0;
     columns.for_each(
         [&](Reduction reduction) { append(c.reductions[next++], row.reductions.get(reduction)); });
@@ -176,7 +194,7 @@ std::shared_ptr<arrow::RecordBatch> IndexWriter::State::batch_of(
       require(c.shape.Finish()),   require(c.elements.Finish()), require(c.offset.Finish()),
       require(c.length.Finish()),  require(c.crc32c.Finish()),   require(c.inline_value.Finish()),
       require(c.time.Finish()),    require(c.nan.Finish()),      require(c.pos_inf.Finish()),
-      require(c.neg_inf.Finish()), require(c.zero.Finish()),
+      require(c.neg_inf.Finish()), require(c.zero.Finish()),     require(c.collections.Finish()),
   };
   for (arrow::DoubleBuilder& reduction : c.reductions)
     arrays.push_back(require(reduction.Finish()));
@@ -189,6 +207,22 @@ IndexWriter::IndexWriter(const SegmentIdentity& identity, ReductionSet columns)
 IndexWriter::~IndexWriter() = default;
 IndexWriter::IndexWriter(IndexWriter&&) noexcept = default;
 IndexWriter& IndexWriter::operator=(IndexWriter&&) noexcept = default;
+
+// Columns of fixed width, offsets and bits that say what is null; then what depends on the row.
+std::uint64_t IndexWriter::most_bytes(ReductionSet columns,
+                                      std::span<const IndexRow> rows) noexcept {
+  constexpr std::uint64_t kBesideRows = std::uint64_t{64} << 10U;  // headers, schema, padding
+  constexpr std::uint64_t kOfEachRow = 128;
+  std::uint64_t bytes =
+      kBesideRows + rows.size() * (kOfEachRow + 9 * std::uint64_t{columns.size()});
+  for (const IndexRow& row : rows) {
+    bytes += row.tensor.size();
+    if (row.shape != nullptr) bytes += row.shape->rank() * sizeof(std::int64_t);
+    if (row.inline_value) bytes += row.inline_value->size();
+    for (const std::string& name : row.collections) bytes += name.size() + sizeof(std::int32_t);
+  }
+  return bytes;
+}
 
 std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
                                                 std::span<const IndexRow> rows) {

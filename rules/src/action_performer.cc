@@ -8,7 +8,8 @@
 //   webhook   Claimed, so that the attempt counts, sent, then recorded: at least once, unless each
 //             of the three attempts is killed. The receiver learns the incident from the message.
 //   others    Done, then recorded: at least once, after any number of kills. Writing a stop request
-//             or a file twice has the effect of writing it once.
+//             or a file twice has the effect of writing it once. Stops that are one request are not
+//             recorded here: until the runner has told of them, the next one repeats the request.
 
 #include "action_performer.h"
 
@@ -19,7 +20,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -29,10 +29,12 @@
 #include "command.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/new_file.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/number_text.h"
 #include "cupel/trial/stop_request.h"
 #include "exception_text.h"
+#include "file_handle.h"
 #include "webhook.h"
 
 namespace cupel {
@@ -49,19 +51,20 @@ constexpr milliseconds kLongestClaiming{1000};
 constexpr std::size_t kMostVariableBytes = 16U << 10U;
 constexpr const char* kEndedEarly = "was ended, because the watch ended";
 
-// $1: the path of the claim, $2: the command. noclobber makes the claim's creation exclusive. Where
-// the order is gone, it was carried out and told before this shell came to its claim.
+// $1: the path of the claim, $2: the command. noclobber makes the creation of files exclusive.
+// Where the order is gone, it was carried out and told before this shell came to its claim.
 constexpr const char* kSupervisor =
+    "mask=$(umask)\n"
+    "umask 077\n"
     "set -C\n"
     "echo $$ > \"$1.claim\" || exit 0\n"
-    "set +C\n"
     "[ -e \"$1.order\" ] || { rm -f \"$1.claim\"; exit 0; }\n"
-    "/bin/sh -c \"$2\"\n"
-    "echo $? > \"$1.$$\" && mv \"$1.$$\" \"$1.done\"\n";
+    "(umask \"$mask\"; exec /bin/sh -c \"$2\")\n"
+    "status=$?\n"
+    "rm -f \"$1.$$.tmp\"\n"
+    "echo $status > \"$1.$$.tmp\" && mv \"$1.$$.tmp\" \"$1.done\"\n";
 
-std::string variable(std::string_view text) {
-  return printable(text.substr(0, kMostVariableBytes));
-}
+std::string variable(std::string_view text) { return printable(text, kMostVariableBytes); }
 
 std::string from_environment(const char* name) {
   const char* const text = std::getenv(name);
@@ -81,9 +84,16 @@ bool is_command(Kind kind) { return kind == Kind::Exec || is_message(kind); }
 
 std::string subject_of(const VerdictLine& line) { return "SMDebugRule:" + line.rule + " fired"; }
 
+// A line that mailx would take for a command of its own, "~", or a server for the end of a mail,
+// ".", begins with a blank.
+std::string mail_line(std::string_view text) {
+  const bool is_command = text.starts_with('~') || text.starts_with('.');
+  return (is_command ? " " : "") + variable(text) + "\n";
+}
+
 std::string body_of(const VerdictLine& line) {
-  return subject_of(line) + " at step " + std::to_string(line.step.value_or(0)) + "\n" +
-         line.message + "\n";
+  return mail_line(subject_of(line) + " at step " + std::to_string(line.step.value_or(0))) +
+         mail_line(line.message);
 }
 
 Attempt exited_with(int status) {
@@ -133,29 +143,11 @@ Attempt follow_claim(const std::string& path, milliseconds timeout, const GoOn& 
   }
 }
 
-void create_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) throw std::system_error(errno, std::generic_category(), path);
-  ::close(file);
-}
-
-}  // namespace
-
-bool is_quick(Kind kind) noexcept { return !is_command(kind) && kind != Kind::Webhook; }
-
-ActionPerformer::ActionPerformer(PerformerOptions options)
-    : options_(std::move(options)),
-      mail_command_(from_environment("CUPEL_MAIL_COMMAND")),
-      sms_command_(from_environment("CUPEL_SMS_COMMAND")) {}
-
-ActionPerformer::~ActionPerformer() = default;
-
-Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const GoOn& go_on) {
+// What `perform` returns, or an attempt that tells the error.
+template <class Perform>
+Attempt with_errors_told(Perform&& perform) {
   try {
-    if (!options_.claims_directory.empty())
-      std::filesystem::create_directories(options_.claims_directory);
-    if (is_command(order.action.kind)) return run(order, attempt, go_on);
-    return perform_once(order, attempt, go_on);
+    return perform();
   } catch (const StoreError& error) {
     return {false, error.retryable, exception_text(error)};
   } catch (const UsageError& error) {
@@ -165,6 +157,39 @@ Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const Go
   } catch (const std::exception& error) {
     return {false, true, error.what()};
   }
+}
+
+void create_stop_file(const std::string& path) {
+  require_regular(
+      FileHandle(open_or_create_file(AT_FDCWD, path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
+                                     FileAccess::Umask)),
+      path);
+}
+
+}  // namespace
+
+bool is_quick(Kind kind) noexcept { return !is_command(kind) && kind != Kind::Webhook; }
+
+ActionPerformer::ActionPerformer(PerformerOptions options)
+    : options_(std::move(options)),
+      mail_command_(from_environment("CUPEL_MAIL_COMMAND")),
+      sms_command_(from_environment("CUPEL_SMS_COMMAND")) {
+  if (options_.webhook_authority.empty())
+    options_.webhook_authority = from_environment("SSL_CERT_FILE");
+}
+
+ActionPerformer::~ActionPerformer() = default;
+
+Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const GoOn& go_on) {
+  return with_errors_told([&] {
+    if (!options_.claims_directory.empty()) make_claims_directory(options_.claims_directory);
+    if (is_command(order.action.kind)) return run(order, attempt, go_on);
+    return perform_once(order, attempt, go_on);
+  });
+}
+
+Attempt ActionPerformer::perform_stops(const ActionOrder& last, const GoOn& go_on) {
+  return with_errors_told([&] { return perform_unrecorded(last, go_on); });
 }
 
 int ActionPerformer::attempts_begun(const ActionOrder& order) const {
@@ -203,7 +228,7 @@ Attempt ActionPerformer::perform_unrecorded(const ActionOrder& order, const GoOn
     case Kind::Webhook:
       return post(order, go_on);
     case Kind::StopFile:
-      create_file(order.action.target);
+      create_stop_file(order.action.target);
       return {true, false, "the file is there"};
     case Kind::Log:
       log(LogLevel::Warning, printable(line.name) + " fired at step " +
@@ -265,7 +290,7 @@ Attempt ActionPerformer::run(const ActionOrder& order, int attempt, const GoOn& 
   }
   const std::string path = claim_path(options_.claims_directory, order.incident, attempt);
   if (claim_holder(path) == ClaimHolder::None) {
-    create_file(path + ".order");
+    place_order(path);
     command.arguments = {kShell, "-c", kSupervisor, "cupel-action", path, text};
     const CommandEnd end = run_command(command, timeout, go_on);
     const bool was_cut = end.how == CommandEnd::How::TooLong || end.how == CommandEnd::How::Stopped;
@@ -280,6 +305,7 @@ Attempt ActionPerformer::post(const ActionOrder& order, const GoOn& go_on) {
       webhook_->post({.url = order.action.target,
                       .body = to_json(order.line),
                       .incident = incident_text(order.incident),
+                      .authority = options_.webhook_authority,
                       .timeout = order.action.timeout.value_or(options_.webhook_timeout)},
                      go_on);
   switch (answer.how) {

@@ -29,6 +29,9 @@ struct PerformerOptions {
   std::string claims_directory = {};
   std::chrono::milliseconds command_timeout{60'000};  ///< Where the action says nothing else.
   std::chrono::milliseconds webhook_timeout{10'000};
+  /// The file with the certificates that webhooks trust, in PEM. Empty: the file that SSL_CERT_FILE
+  /// in the environment names, else those of the system.
+  std::string webhook_authority = {};
 };
 
 /// What came of one attempt.
@@ -51,6 +54,10 @@ class ActionPerformer {
   /// The attempt of this number (the first: 1), or what an earlier process recorded of it. Throws
   /// nothing but std::bad_alloc.
   Attempt perform(const ActionOrder& order, int attempt, const GoOn& go_on);
+
+  /// The first attempt of several orders to stop, of which `last` is the last: the request is
+  /// written once, in its words. It leaves no claims. Throws nothing but std::bad_alloc.
+  Attempt perform_stops(const ActionOrder& last, const GoOn& go_on);
 
   /// Returns how many attempts of a webhook earlier processes began, none of which is known to have
   /// succeeded. Returns 0 for all other kinds: commands and signals are followed by perform(), and

@@ -4,8 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "cupel/core/log.h"
@@ -121,11 +121,32 @@ void ActionQueue::work() {
 }
 
 void ActionQueue::carry_out(Position position, std::unique_lock<std::mutex>& lock) {
-  Waiting taken = std::move(*position);
-  waiting_.erase(position);
+  // Of what an earlier queue had begun, each is looked at by itself.
+  const auto is_fresh_stop = [&](const Waiting& waiting) {
+    return waiting.order.action.kind == Action::Kind::Stop && waiting.attempts == 0 &&
+           !waiting.order.taken_before && !options_.dry_run;
+  };
+  Position end = std::next(position);
+  if (is_fresh_stop(*position)) end = std::find_if_not(end, waiting_.end(), is_fresh_stop);
+  std::vector<Waiting> taken(std::make_move_iterator(position), std::make_move_iterator(end));
+  waiting_.erase(position, end);
   lock.unlock();
-  try_once(std::move(taken));
+  if (taken.size() == 1)
+    try_once(std::move(taken.front()));
+  else
+    try_stops(std::move(taken));
   lock.lock();
+}
+
+void ActionQueue::try_stops(std::vector<Waiting> stops) {
+  Attempt attempt;
+  try {
+    attempt = performer_.perform_stops(stops.back().order,
+                                       [this](milliseconds at_most) { return go_on(at_most); });
+  } catch (const std::exception& error) {
+    attempt = {false, true, exception_text(error)};
+  }
+  for (Waiting& stop : stops) take(std::move(stop), attempt);
 }
 
 // Called by who performs something that takes time: what is quick is done meanwhile.
@@ -148,8 +169,13 @@ void ActionQueue::try_once(Waiting waiting) {
     std::string plan = performer_.plan(waiting.order.action);
     return tell(std::move(waiting), ActionResult::Planned, std::move(plan));
   }
-  if (waiting.order.taken_before && waiting.attempts == 0)
-    waiting.attempts = performer_.attempts_begun(waiting.order);
+  if (waiting.order.taken_before && waiting.attempts == 0) {
+    try {
+      waiting.attempts = performer_.attempts_begun(waiting.order);
+    } catch (const std::exception& error) {
+      return tell(std::move(waiting), ActionResult::Failed, exception_text(error));
+    }
+  }
   if (waiting.attempts >= options_.attempts)
     return tell(std::move(waiting), ActionResult::Failed,
                 "was tried by earlier watches, and none of them learned that it succeeded");
@@ -160,6 +186,11 @@ void ActionQueue::try_once(Waiting waiting) {
   } catch (const std::exception& error) {
     attempt = {false, true, exception_text(error)};
   }
+  take(std::move(waiting), std::move(attempt));
+}
+
+// Tells what came of an attempt, or puts the order back for the next one.
+void ActionQueue::take(Waiting waiting, Attempt attempt) {
   ++waiting.attempts;
   if (attempt.succeeded)
     return tell(std::move(waiting), ActionResult::Done, std::move(attempt.message));

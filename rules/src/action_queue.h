@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "action_performer.h"
 
@@ -27,8 +28,9 @@ struct ActionQueueOptions {
 
 /// Carries actions out on a thread of its own, one after another, in the order in which they were
 /// given; but those that are done at once (stop, signal, stopfile, log) go before, and beside,
-/// those that wait for a command or a receiver. An order that failed is tried again later, and does
-/// not hold up the others meanwhile.
+/// those that wait for a command or a receiver. Orders to stop that follow each other are written
+/// to the disk as one request, so that thousands of them take no longer than a few. An order that
+/// failed is tried again later, and does not hold up the others meanwhile.
 class ActionQueue {
  public:
   using Order = ActionOrder;
@@ -75,6 +77,8 @@ class ActionQueue {
   Position next(bool only_quick);
   void carry_out(Position position, std::unique_lock<std::mutex>& lock);
   void try_once(Waiting waiting);
+  void try_stops(std::vector<Waiting> stops);
+  void take(Waiting waiting, Attempt attempt);
   bool go_on(std::chrono::milliseconds at_most);
   void tell(Waiting waiting, ActionResult result, std::string message, bool left = false);
 

@@ -13,8 +13,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <system_error>
 
+#include "cupel/core/new_file.h"
 #include "file_handle.h"
 
 namespace cupel {
@@ -58,14 +60,17 @@ std::string escaped(std::string_view text, IsKept is_kept) {
   throw std::system_error(errno, std::generic_category(), path);
 }
 
-void write_number(const FileHandle& file, const std::string& path, std::int64_t number) {
-  if (!file || !file.write(std::to_string(number) + '\n')) fail(path);
+void write_number(int file, const std::string& path, std::int64_t number) {
+  const std::string text = std::to_string(number) + '\n';
+  if (file < 0 || !write_all(file, std::as_bytes(std::span(text)))) fail(path);
 }
 
-// Nothing if there is no such file.
+// Nothing if there is no such file. Throws UsageError for a FIFO, a device, a socket, a directory
+// or a link.
 std::optional<std::string> text_of(const std::string& path) {
-  const FileHandle file(path, O_RDONLY);
-  if (!file) return std::nullopt;
+  const FileHandle file(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (!file && errno == ENOENT) return std::nullopt;
+  require_regular(file, path);
   std::array<char, kMostDigits + 2> text{};
   const ssize_t size = ::read(file.get(), text.data(), text.size());
   return std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
@@ -92,11 +97,23 @@ std::string claim_path(std::string_view directory, std::string_view incident, in
   return std::string(directory) + "/" + plain_name(incident) + "." + std::to_string(attempt);
 }
 
+void make_claims_directory(const std::string& directory) {
+  if (!make_directories(directory, FileAccess::Private)) fail(directory);
+}
+
+void place_order(const std::string& path) {
+  const std::string order = path + ".order";
+  require_regular(
+      FileHandle(open_or_create_file(AT_FDCWD, order.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
+                                     FileAccess::Private)),
+      order);
+}
+
 bool take_claim(const std::string& path) {
   const std::string claim = path + ".claim";
-  const FileHandle file(claim, O_WRONLY | O_CREAT | O_EXCL);
+  const FileHandle file(create_file(AT_FDCWD, claim.c_str(), FileAccess::Private));
   if (!file && errno == EEXIST) return false;
-  write_number(file, claim, ::getpid());
+  write_number(file.get(), claim, ::getpid());
   return true;
 }
 
@@ -112,9 +129,9 @@ ClaimHolder claim_holder(const std::string& path) {
 
 void record_done(const std::string& path, int status) {
   const std::string done = path + ".done";
-  const std::string unfinished = path + "." + std::to_string(::getpid());
-  write_number(FileHandle(unfinished, O_WRONLY | O_CREAT | O_TRUNC), unfinished, status);
-  if (::rename(unfinished.c_str(), done.c_str()) != 0) fail(done);
+  TemporaryFile file(AT_FDCWD, done, FileAccess::Private);
+  write_number(file.descriptor(), file.name(), status);
+  if (!file.close() || !file.rename_to(done)) fail(done);
 }
 
 std::optional<int> done_status(const std::string& path) {
@@ -131,8 +148,8 @@ void remove_claim(const std::string& path) noexcept {
 }
 
 void remove_claims(const std::string& directory) {
-  std::filesystem::create_directories(directory);
-  for (const char* const kind : {".order", ".claim", ".done"})
+  make_claims_directory(directory);
+  for (const char* const kind : {".order", ".claim", ".done", ".tmp"})
     for (const auto& entry : std::filesystem::directory_iterator(directory))
       if (entry.path().extension() == kind) ::unlink(entry.path().c_str());
 }

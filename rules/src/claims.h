@@ -20,6 +20,14 @@ std::string plain_name(std::string_view text);
 /// The PATH of an attempt, a legal file name whatever the incident is called.
 std::string claim_path(std::string_view directory, std::string_view incident, int attempt);
 
+/// Makes the directory of claims, which only its owner may use. Throws std::system_error.
+void make_claims_directory(const std::string& directory);
+
+/// Where a path of these files is a FIFO, a device, a socket, a directory or a link, each function
+/// that opens it throws UsageError, and never waits.
+
+/// Writes PATH.order. Throws std::system_error.
+void place_order(const std::string& path);
 /// Claims it for this process. False if somebody has. Throws std::system_error.
 bool take_claim(const std::string& path);
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,19 +38,7 @@ void check(int error, const char* what) {
 }
 
 // A file that only its descriptor names.
-int nameless_file() {
-#ifdef MFD_CLOEXEC
-  return ::memfd_create("cupel-verdict", MFD_CLOEXEC);
-#else
-  std::string name = "/tmp/cupel-verdict-XXXXXX";
-  const int descriptor = ::mkstemp(name.data());
-  if (descriptor >= 0) {
-    ::unlink(name.c_str());
-    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  }
-  return descriptor;
-#endif
-}
+int nameless_file() { return ::memfd_create("cupel-verdict", MFD_CLOEXEC); }
 
 class FileActions {
  public:

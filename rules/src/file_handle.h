@@ -10,7 +10,7 @@ class FileHandle {
  public:
   /// Takes it over; -1: none.
   explicit FileHandle(int descriptor) noexcept : descriptor_(descriptor) {}
-  /// Opens a file, for this process only; none, and errno set, where that fails.
+  /// Opens a file that is there, for this process only; none, and errno set, where that fails.
   FileHandle(const std::string& path, int flags) noexcept;
   ~FileHandle();
   FileHandle(const FileHandle&) = delete;
@@ -25,5 +25,9 @@ class FileHandle {
  private:
   const int descriptor_;
 };
+
+/// Requires that a file was opened and is a regular one. Throws std::system_error by errno where it
+/// was not opened, and UsageError for anything else than a regular file.
+void require_regular(const FileHandle& file, const std::string& path);
 
 }  // namespace cupel

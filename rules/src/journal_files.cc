@@ -3,11 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "file_handle.h"
 #include "journal_place.h"
 #include "process_lock.h"
@@ -32,7 +33,8 @@ std::uint64_t regular_size(int file, const std::string& path) {
 class JournalInFiles final : public JournalPlace {
  public:
   explicit JournalInFiles(std::string path)
-      : path_(std::move(path)), file_(path_, O_RDWR | O_CREAT | O_NONBLOCK) {
+      : path_(std::move(path)),
+        file_(open_or_create_file(AT_FDCWD, path_.c_str(), O_RDWR, FileAccess::Private)) {
     if (!file_) fail(path_, "cannot be opened");
     lock_for_runner(file_, path_, path_);
     size_ = regular_size(file_.get(), path_);  // after the lock: what it is has come to rest
@@ -78,13 +80,11 @@ class JournalInFiles final : public JournalPlace {
 
   void replace(std::string_view suffix, std::string_view text) override {
     const std::string path = path_ + std::string(suffix);
-    const std::string temporary = path + ".tmp";
-    {
-      const FileHandle file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-      if (!file) fail(temporary, "cannot be opened");
-      if (!file.write(text)) fail(temporary, "cannot be written");
-    }
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "cannot be replaced");
+    TemporaryFile file(AT_FDCWD, path, FileAccess::Private);
+    if (file.descriptor() < 0) fail(file.name(), "cannot be opened");
+    if (!write_all(file.descriptor(), std::as_bytes(std::span(text))) || !file.close())
+      fail(file.name(), "cannot be written");
+    if (!file.rename_to(path)) fail(path, "cannot be replaced");
   }
 
   void require_ours(std::string_view /*runner*/) const override {}  // the lock sees to it

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +16,7 @@
 
 #include "claims.h"
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "cupel/trial/text_object.h"
 #include "file_handle.h"
 #include "journal_place.h"
@@ -46,9 +48,9 @@ std::string local_path(const std::string& location, const char* suffix) {
 }
 
 void make_directory(const fs::path& path) {
-  std::error_code failure;
-  fs::create_directories(path, failure);
-  if (failure) throw StoreError(path.string(), false, "cannot be made: " + failure.message());
+  if (!make_directories(path.string(), FileAccess::Private))
+    throw StoreError(path.string(), false,
+                     "cannot be made: " + std::generic_category().message(errno));
 }
 
 // The path, below a directory that is there.
@@ -63,7 +65,8 @@ class JournalInObjects final : public JournalPlace {
       : lines_(std::move(lines)),
         interval_(interval),
         lock_path_(local_path(lines_.location(), ".lock")),
-        lock_(with_directory(lock_path_), O_RDWR | O_CREAT) {
+        lock_(open_or_create_file(AT_FDCWD, with_directory(lock_path_).c_str(), O_RDWR | O_NOFOLLOW,
+                                  FileAccess::Private)) {
     if (!lock_) throw StoreError(lock_path_, false, "cannot be opened");
     lock_for_runner(lock_, lock_path_, lines_.location());
     text_ = lines_.read(kMostLineBytes).value_or("");

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
+
 namespace cupel {
 namespace {
 
@@ -31,18 +33,14 @@ bool is_nested_too_deeply(std::string_view text) {
   return false;
 }
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 std::string note_json(std::string_view text) {
   if (text.size() <= kMostBytes && !is_nested_too_deeply(text)) {
     const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_discarded()) return dump(json);
+    if (!json.is_discarded()) return json_text(json);
   }
-  return dump(Json(text));
+  return json_text(Json(text));
 }
 
 }  // namespace cupel

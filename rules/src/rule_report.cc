@@ -37,10 +37,10 @@ std::string findings_message(const Verdict& verdict, std::int64_t num_workers) {
   return text;
 }
 
-// Why a rule saw nothing at a step; "" where it saw something.
+// Why a rule saw nothing at a step that it judged or skipped; "" where it saw something.
 std::string why_blind(const Outcome& outcome) {
-  if (outcome.kind == Outcome::Kind::Skipped) return outcome.message;
-  if (outcome.kind != Outcome::Kind::Judged) return {};
+  if (const auto* const skipped = std::get_if<Skipped>(&outcome.what)) return skipped->reason;
+  if (!outcome.is<Judged>()) return {};
   const Verdict& verdict = outcome.verdict;
   if (!verdict.applicable()) return verdict.why_not_applicable();
   if (verdict.datapoints() > 0 || verdict.remembered() > 0 || verdict.skips().empty()) return {};
@@ -49,22 +49,20 @@ std::string why_blind(const Outcome& outcome) {
 
 // The first damaged value that a rule met; "" where there was none.
 std::string damage_of(const Outcome& outcome) {
-  if (outcome.damaged) return outcome.message;
+  const auto* const skipped = std::get_if<Skipped>(&outcome.what);
+  if (skipped != nullptr && skipped->damaged) return skipped->reason;
   const auto skip = std::ranges::find_if(outcome.verdict.skips(), &Skip::damaged);
   return skip == outcome.verdict.skips().end() ? "" : skip->tensor + ": " + skip->reason;
 }
 
-// Whether a rule judged something at a step; what it only remembers for later steps is not judged.
-// A rule that counts nothing is trusted to have judged.
-bool has_judged_at(const Outcome& outcome) {
-  if (outcome.kind == Outcome::Kind::Fired) return true;
-  if (outcome.kind != Outcome::Kind::Judged || !why_blind(outcome).empty()) return false;
+// Whether a rule judged something: at a step, where a value that it only remembers for later steps
+// is not judged, and a rule that counts nothing is trusted; or between steps, where most rules are
+// silent.
+bool has_judged(const Outcome& outcome, bool at_step) {
+  if (outcome.is<Fired>()) return true;
+  if (!at_step) return outcome.verdict.datapoints() > 0;
+  if (!outcome.is<Judged>() || !why_blind(outcome).empty()) return false;
   return outcome.verdict.datapoints() > 0 || outcome.verdict.remembered() == 0;
-}
-
-// The same between steps and at the end, where most rules are silent.
-bool has_judged_between(const Outcome& outcome) {
-  return outcome.kind == Outcome::Kind::Fired || outcome.verdict.datapoints() > 0;
 }
 
 // The last step there can be has none behind it, and is not followed by another.
@@ -77,8 +75,8 @@ void explain_step(const Outcome& outcome, VerdictLine& line) {
   line.observations = verdict.observations();
   line.skips = verdict.skips();
   line.nan_seen = verdict.nan_seen();
-  if (outcome.kind == Outcome::Kind::Skipped) {
-    line.message = "skipped: " + outcome.message;
+  if (const auto* const skipped = std::get_if<Skipped>(&outcome.what)) {
+    line.message = "skipped: " + skipped->reason;
   } else if (!verdict.applicable()) {
     line.message = "not applicable: " + verdict.why_not_applicable();
   } else if (verdict.observations().empty() && verdict.skips().empty()) {
@@ -102,73 +100,86 @@ std::string time_text() {
 }
 
 RuleReport::News RuleReport::take(const Step* step, Outcome outcome, bool explain) {
-  using Kind = Outcome::Kind;
   News news;
   if (step != nullptr) record_.rewinds = step->rewinds;
-  if (step != nullptr && outcome.kind == Kind::Rewound) {
-    VerdictLine rewound = line(RuleStatus::Rewound);
-    rewound.step = step->step;
-    rewound.mode = step->mode;
-    rewound.mode_step = step->mode_step;
-    rewound.message =
-        "training goes on from here once more; steps that were judged are not judged again";
-    if (has_lines()) news.lines.push_back(std::move(rewound));
-    return news;
+  if (!outcome.is<Rewound>()) {
+    record_.closed = outcome.last;
+    if (step != nullptr) record_.next_step = std::max(record_.next_step, step_behind(step->step));
+    if (step != nullptr && !outcome.is<Passed>())
+      record_.last = {step->step, step->mode, step->mode_step, step->num_workers};
   }
-  RuleSummary& summary = record_.summary;
-  record_.closed = outcome.last;
-  if (step != nullptr) {
-    record_.next_step = std::max(record_.next_step, step_behind(step->step));
-    if (outcome.kind == Kind::Passed) return news;
-    record_.last = {step->step, step->mode, step->mode_step, step->num_workers};
+  const Asked asked{step, outcome, explain};
+  std::visit([&](const auto& what) { report(what, asked, news); }, outcome.what);
+  if (record_.closed) name_unfed();
+  return news;
+}
+
+void RuleReport::report(const Passed&, const Asked&, News&) {}
+void RuleReport::report(const NotYet&, const Asked&, News&) {}
+
+void RuleReport::report(const Rewound&, const Asked& asked, News& news) {
+  if (asked.step == nullptr || !has_lines()) return;
+  VerdictLine rewound = line(RuleStatus::Rewound);
+  rewound.step = asked.step->step;
+  rewound.mode = asked.step->mode;
+  rewound.mode_step = asked.step->mode_step;
+  rewound.message =
+      "training goes on from here once more; steps that were judged are not judged again";
+  news.lines.push_back(std::move(rewound));
+}
+
+void RuleReport::report(const Failed& failed, const Asked&, News&) {
+  record_.summary.status = RuleStatus::Error;
+  record_.summary.message = failed.error;
+}
+
+// A rule that is silent where it could not judge, or between steps, ends no incident.
+void RuleReport::report(const Judged&, const Asked& asked, News& news) {
+  if (!count(asked, news) || asked.step == nullptr) return;
+  if (auto open = record_.open_incidents.extract(asked.step->mode)) {
+    news.over = std::move(open.mapped());
+    news.over->over_at = asked.step->step;
   }
-  if (outcome.kind == Kind::Failed) {
-    summary.status = RuleStatus::Error;
-    summary.message = std::move(outcome.message);
-    return news;
-  }
-  const std::vector<std::string> missing =
-      step != nullptr ? step->missing_workers : std::vector<std::string>();
-  const Verdict& verdict = outcome.verdict;
-  report_damage(step, outcome);
-  const bool judged = step != nullptr ? has_judged_at(outcome) : has_judged_between(outcome);
-  summary.has_judged |= judged;
-  if (step != nullptr) {
-    ++summary.steps_evaluated;
-    if (outcome.kind == Kind::Skipped || !verdict.skips().empty()) ++summary.steps_skipped;
-    note_blindness(outcome);
-    if (explain && has_lines()) {
-      VerdictLine explained = line(RuleStatus::Explained);
-      explained.missing_workers = missing;
-      explain_step(outcome, explained);
-      news.lines.push_back(std::move(explained));
-    }
-  }
-  if (outcome.kind != Kind::Fired) {
-    // A rule that is silent where it could not judge, or between steps, ends no incident.
-    if (step != nullptr && judged) {
-      if (auto open = record_.open_incidents.extract(step->mode)) {
-        news.over = std::move(open.mapped());
-        news.over->over_at = step->step;
-      }
-    }
-    if (record_.closed) name_unfed();
-    return news;
-  }
+}
+
+void RuleReport::report(const Skipped&, const Asked& asked, News& news) { count(asked, news); }
+
+void RuleReport::report(const Fired& fired, const Asked& asked, News& news) {
+  count(asked, news);
   VerdictLine found = line(RuleStatus::IssuesFound);
+  RuleSummary& summary = record_.summary;
   ++summary.steps_fired;
   if (summary.status != RuleStatus::IssuesFound) summary.first_step = found.step;
   summary.status = RuleStatus::IssuesFound;
-  found.missing_workers = missing;
+  Verdict& verdict = asked.outcome.verdict;
+  found.missing_workers = asked.missing_workers();
   found.nan_seen = verdict.nan_seen();
   found.findings_beyond = verdict.findings_beyond();
   found.message =
-      outcome.message.empty() ? findings_message(verdict, found.num_workers) : outcome.message;
+      fired.message.empty() ? findings_message(verdict, found.num_workers) : fired.message;
   if (summary.steps_fired == 1) record_.first_message = found.message;
-  found.tensors = std::move(outcome.verdict).findings();
+  found.tensors = std::move(verdict).findings();
   add_to_incident(found);
   news.lines.push_back(std::move(found));
-  return news;
+}
+
+bool RuleReport::count(const Asked& asked, News& news) {
+  const Outcome& outcome = asked.outcome;
+  RuleSummary& summary = record_.summary;
+  report_damage(asked.step, outcome);
+  const bool judged = has_judged(outcome, asked.step != nullptr);
+  summary.has_judged |= judged;
+  if (asked.step == nullptr) return judged;
+  ++summary.steps_evaluated;
+  if (outcome.is<Skipped>() || !outcome.verdict.skips().empty()) ++summary.steps_skipped;
+  note_blindness(outcome);
+  if (asked.explain && has_lines()) {
+    VerdictLine explained = line(RuleStatus::Explained);
+    explained.missing_workers = asked.missing_workers();
+    explain_step(outcome, explained);
+    news.lines.push_back(std::move(explained));
+  }
+  return judged;
 }
 
 void RuleReport::add_to_incident(VerdictLine& found) {

@@ -69,6 +69,25 @@ class RuleReport {
   VerdictLine closing_line() const;
 
  private:
+  // A question to the rule, and what came of it.
+  struct Asked {
+    const Step* step;  // null: between steps
+    Outcome& outcome;
+    bool explain;
+    std::vector<std::string> missing_workers() const {
+      return step != nullptr ? step->missing_workers : std::vector<std::string>();
+    }
+  };
+  void report(const Passed& passed, const Asked& asked, News& news);
+  void report(const NotYet& not_yet, const Asked& asked, News& news);
+  void report(const Rewound& rewound, const Asked& asked, News& news);
+  void report(const Failed& failed, const Asked& asked, News& news);
+  void report(const Judged& judged, const Asked& asked, News& news);
+  void report(const Skipped& skipped, const Asked& asked, News& news);
+  void report(const Fired& fired, const Asked& asked, News& news);
+  // Counts a step that was judged or skipped, and explains it; returns whether the rule judged.
+  bool count(const Asked& asked, News& news);
+
   VerdictLine line(RuleStatus status) const;
   void note_blindness(const Outcome& outcome);
   void report_damage(const Step* step, const Outcome& outcome);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -82,15 +84,16 @@ std::vector<VerdictLine> RunnerActions::take_outcomes() {
     outcomes.swap(outcomes_);
   }
   std::vector<VerdictLine> lines;
+  std::set<std::string, std::less<>> told;
   for (ActionQueue::Outcome& outcome : outcomes) {
     --begun_;
     if (outcome.left && !claims_directory_.empty()) continue;  // the next runner's
-    std::erase_if(pending_,
-                  [&](const auto& pending) { return pending.incident == outcome.order.incident; });
+    told.insert(outcome.order.incident);
     lines.push_back(outcome.line());
     lines.back().time = time_text();
     told_.push_back(std::move(outcome));
   }
+  std::erase_if(pending_, [&](const auto& pending) { return told.contains(pending.incident); });
   return lines;
 }
 

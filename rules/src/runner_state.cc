@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cupel/core/error.h"
+#include "json_text.h"
 
 namespace cupel::runner_detail {
 namespace {
@@ -48,7 +49,7 @@ std::int64_t count_of(const Json& json) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;
   const auto count =
       json.is_number_unsigned() ? json.get<std::uint64_t>() : kMost + std::uint64_t{1};
-  if (count > kMost) throw UsageError("no count: " + json.dump());
+  if (count > kMost) throw UsageError("no count: " + json_text(json));
   return static_cast<std::int64_t>(count);
 }
 
@@ -192,9 +193,7 @@ Status status_of(const RuleRecord& record, bool ended) {
           cut(std::move(details))};
 }
 
-std::string dumped(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dumped(const Json& json, int indent) { return json_text(json, indent) + "\n"; }
 
 }  // namespace
 

@@ -9,52 +9,51 @@
 namespace cupel::runner_detail {
 namespace {
 
+Outcome of_verdict(Verdict verdict) {
+  Outcome outcome = {.what = Judged(), .last = verdict.ends_rule()};
+  if (!verdict.why_to_ask_again().empty()) {
+    outcome.what = NotYet{verdict.why_to_ask_again()};
+  } else if (verdict.fired()) {
+    outcome.what = Fired();
+  }
+  outcome.verdict = std::move(verdict);
+  return outcome;
+}
+
+Outcome skipped(const std::exception& error, bool damaged = false) {
+  return {.what = Skipped{exception_text(error), damaged}};
+}
+Outcome failed(std::string error) { return {.what = Failed{std::move(error)}, .last = true}; }
+
 template <class Judge>
 Outcome outcome_of(Judge judge) {
-  Outcome outcome;
-  const auto ended_by = [&outcome](Outcome::Kind kind, const std::exception& error) {
-    outcome.kind = kind;
-    outcome.message = exception_text(error);
-  };
   try {
-    outcome.verdict = judge();
-    if (!outcome.verdict.why_to_ask_again().empty()) {
-      outcome.kind = Outcome::Kind::NotYet;
-      outcome.message = outcome.verdict.why_to_ask_again();
-    } else if (outcome.verdict.fired()) {
-      outcome.kind = Outcome::Kind::Fired;
-    }
-    outcome.last = outcome.verdict.ends_rule();
+    return of_verdict(judge());
   } catch (const RuleEvaluationConditionMet& fired) {
-    outcome.kind = Outcome::Kind::Fired;
-    outcome.message = fired.what();
-    outcome.last = fired.end_of_rule;
+    return {.what = Fired{fired.what()}, .last = fired.end_of_rule};
   } catch (const StepUnavailable& error) {
-    ended_by(Outcome::Kind::Skipped, error);
+    return skipped(error);
   } catch (const TensorUnavailable& error) {
-    ended_by(Outcome::Kind::Skipped, error);
+    return skipped(error);
   } catch (const TensorUnavailableForStep& error) {
-    ended_by(Outcome::Kind::Skipped, error);
-  } catch (const DamagedValue& damage) {
-    ended_by(Outcome::Kind::Skipped, damage);
-    outcome.damaged = true;
+    return skipped(error);
+  } catch (const DamagedValue& error) {
+    return skipped(error, true);
   } catch (const StoreError& error) {
     // What a store cannot give for a moment is asked for again.
-    ended_by(error.retryable ? Outcome::Kind::NotYet : Outcome::Kind::Failed, error);
+    if (error.retryable) return {.what = NotYet{exception_text(error)}};
+    return failed(exception_text(error));
   } catch (const std::exception& error) {
-    ended_by(Outcome::Kind::Failed, error);
+    return failed(exception_text(error));
   } catch (...) {
-    outcome.kind = Outcome::Kind::Failed;
-    outcome.message = "an exception that is not a std::exception";
+    return failed("an exception that is not a std::exception");
   }
-  if (outcome.kind == Outcome::Kind::Failed) outcome.last = true;
-  return outcome;
 }
 
 }  // namespace
 
 Outcome outcome_at_step(Rule& rule, const Step& step) {
-  if (step.rewound) return {.kind = Outcome::Kind::Rewound};
+  if (step.rewound) return {.what = Rewound()};
   return outcome_of([&] { return rule.evaluate(step.step, step.snapshot); });
 }
 

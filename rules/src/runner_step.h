@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cupel/core/mode.h"
@@ -24,25 +25,44 @@ struct Step {
   std::int64_t num_workers = 1;
   std::vector<std::string> missing_workers = {};
   std::shared_ptr<const Snapshot> snapshot = nullptr;
-  std::shared_ptr<const std::vector<Note>> notes = nullptr;  ///< To be told with it.
+  std::shared_ptr<const std::vector<Note>> notes = nullptr;  ///< To be reported with the step.
 };
+
+/// The rule judged the step and found nothing.
+struct Judged {};
+/// The rule found something.
+struct Fired {
+  std::string message = {};  ///< Of the exception by which the rule fired; else empty.
+};
+/// The rule could not judge, because data is missing or damaged.
+struct Skipped {
+  std::string reason = {};
+  bool damaged = false;  ///< The data is there and damaged.
+};
+/// Another run is not so far, or a store does not answer for the moment: the rule is asked again.
+struct NotYet {
+  std::string reason = {};
+};
+/// The rule has ended with an error.
+struct Failed {
+  std::string error = {};
+};
+/// The training was restarted, and the rule was not asked.
+struct Rewound {};
+/// There is nothing to report of the step.
+struct Passed {};
 
 /// What came of asking a rule once.
 struct Outcome {
-  enum class Kind {
-    Judged,
-    Fired,
-    Skipped,
-    NotYet,  ///< Another run is not so far: to be asked again.
-    Failed,
-    Rewound,
-    Passed,  ///< Nothing is to be said of it.
-  };
-  Kind kind = Kind::Judged;
-  Verdict verdict = {};      ///< Judged, Fired
-  std::string message = {};  ///< Skipped, NotYet, Failed, Fired by an exception
-  bool damaged = false;      ///< Skipped because of a damaged value.
-  bool last = false;         ///< The rule is not asked again.
+  std::variant<Passed, Judged, Fired, Skipped, NotYet, Failed, Rewound> what = Passed();
+  Verdict verdict = {};          ///< What the rule returned; empty if it threw or was not asked.
+  bool last = false;             ///< The rule is not asked again.
+  bool reported_before = false;  ///< Of NotYet: an earlier runner has reported this step.
+
+  template <class Kind>
+  bool is() const noexcept {
+    return std::holds_alternative<Kind>(what);
+  }
 };
 
 /// When a rule that waits for another run is asked again.

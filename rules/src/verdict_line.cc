@@ -14,16 +14,13 @@
 #include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
 #include "cupel/rules/number_text.h"
+#include "json_text.h"
 #include "natural_order.h"
 
 namespace cupel {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // One JSON object, written as it goes: to gather it as Json first takes several times as long, and
 // a line stands between what went wrong and whoever is to hear of it.
@@ -38,7 +35,7 @@ class ObjectText {
     begin(key);
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
     if (!std::ranges::all_of(value, is_plain)) {
-      text_ += dumped(value);
+      text_ += json_text(Json(value));
       return;
     }
     text_ += '"';
@@ -48,7 +45,7 @@ class ObjectText {
   void add(std::string_view key, double value) {
     if (!std::isfinite(value)) return add(key, shortest_text(value));
     begin(key);
-    text_ += dumped(value);
+    text_ += json_text(Json(value));
   }
   void add(std::string_view key, std::int64_t value) {
     begin(key);
@@ -200,12 +197,12 @@ std::string to_json(const VerdictLine& line) {
     object.add("message", line.message);
     if (line.nan_seen) object.add_raw("nan_seen", "true");
     if (!line.missing_workers.empty())
-      object.add_raw("missing_workers", dumped(line.missing_workers));
+      object.add_raw("missing_workers", json_text(Json(line.missing_workers)));
     if (line.status == RuleStatus::Explained)
-      object.add_raw("explain", dumped(json_explained(line)));
+      object.add_raw("explain", json_text(json_explained(line)));
     if (line.note) {
       object.add("worker", line.note->worker);
-      object.add_raw("note", dumped(Json::parse(note_json(line.note->text))));
+      object.add_raw("note", json_text(Json::parse(note_json(line.note->text))));
     }
     if (line.final_line) {
       object.add_raw("final", "true");

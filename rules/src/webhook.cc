@@ -78,6 +78,10 @@ WebhookAnswer Webhook::post(const Request& request, const GoOn& go_on) {
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!request.authority.empty()) {
+    set(CURLOPT_CAINFO, request.authority.c_str());
+    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // the system's trust nobody else
+  }
   set(CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
   set(CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name that is being looked up
@@ -114,7 +118,8 @@ WebhookAnswer Webhook::post(const Request& request, const GoOn& go_on) {
     return {WebhookAnswer::How::Answered, status, {}};
   }
   // libcurl's own text, which knows no URL: the longer one that it offers may quote it.
-  const bool is_unusable = result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL;
+  const bool is_unusable = result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL ||
+                           result == CURLE_SSL_CACERT_BADFILE;
   return {is_unusable ? WebhookAnswer::How::Unusable : WebhookAnswer::How::Failed, 0,
           curl_easy_strerror(result)};
 }

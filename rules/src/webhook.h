@@ -21,8 +21,9 @@ struct WebhookAnswer {
   std::string message = {};
 };
 
-/// Posts JSON to http and https URLs, by libcurl, of one thread. Certificates are verified,
-/// redirects are not followed, proxies are those of the environment.
+/// Posts JSON to http and https URLs, by libcurl, of one thread. Certificates are verified, by the
+/// system's authorities or by one of the request's; redirects are not followed, proxies are those
+/// of the environment.
 class Webhook {
  public:
   Webhook();
@@ -32,8 +33,9 @@ class Webhook {
 
   struct Request {
     std::string url;
-    std::string body;      ///< JSON.
-    std::string incident;  ///< Safe in a header; lets the receiver know what it has seen.
+    std::string body;            ///< JSON.
+    std::string incident;        ///< Safe in a header; lets the receiver know what it has seen.
+    std::string authority = {};  ///< A file of trusted certificates; empty: the system's.
     std::chrono::milliseconds timeout;
   };
   WebhookAnswer post(const Request& request, const GoOn& go_on);

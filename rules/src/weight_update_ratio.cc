@@ -25,7 +25,7 @@ constexpr Reduction kL2{ReductionOp::L2, false};
 constexpr double kRounding = 1e-13;
 
 // A saved step of the weights.
-struct Saved {
+struct SavedWeight {
   std::int64_t number = 0;  // of the judged mode
   std::int64_t step = 0;    // global
   bool has_value = false;
@@ -33,9 +33,9 @@ struct Saved {
   std::int64_t elements = 0;
 };
 
-Saved saved_of(const RecordView& record, Mode judged) {
-  Saved saved{number_in(record, judged), record.step(), record.has_value(), std::nullopt,
-              record.elements()};
+SavedWeight saved_of(const RecordView& record, Mode judged) {
+  SavedWeight saved{number_in(record, judged), record.step(), record.has_value(), std::nullopt,
+                    record.elements()};
   if (const auto l2 = saved_number(record, kL2)) saved.l2 = l2->value;
   return saved;
 }
@@ -58,7 +58,7 @@ The first saved step has nothing to be compared with and never fires; a step tha
 num_steps, or one of another shape, is skipped. Weights that do not change at all have ratio 0 and
 fire. NaN never fires. What was saved without a raw value is no P for what has one.
 
-Saved norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
+SavedWeight norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
 values are read. Saving weights, with l2, every num_steps steps feeds the rule.
 )";
   static constexpr std::string_view kExample =
@@ -101,13 +101,13 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
       : HistoryRule(base, kName, needs(options)), options_(options) {}
 
  private:
-  using History = std::deque<Saved>;
+  using History = std::deque<SavedWeight>;
 
   void forget() override { histories_.clear(); }
 
   void remember(const RecordView& record) override {
     if (record.dtype() == DType::Utf8) return;  // no numbers to be compared with
-    const Saved now = saved_of(record, judged());
+    const SavedWeight now = saved_of(record, judged());
     if (!now.has_value && !now.l2) return;
     History& history = histories_.of(record);
     while (!history.empty() && history.back().number >= now.number) history.pop_back();
@@ -116,7 +116,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
       while (history.front().number < now.number - *options_.num_steps) history.pop_front();
     } else {
       // All that is needed is the last step of either kind.
-      const auto is_covered = [&](const Saved& saved) {
+      const auto is_covered = [&](const SavedWeight& saved) {
         return saved.number < now.number && (now.has_value || !saved.has_value) &&
                (now.l2 || !saved.l2);
       };
@@ -126,13 +126,13 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
 
   // The step to compare with, of those that `suits(saved)`.
   template <class F>
-  const Saved* partner(const History& history, std::int64_t number, F&& suits) const {
+  const SavedWeight* partner(const History& history, std::int64_t number, F&& suits) const {
     if (!options_.num_steps) {
       for (auto saved = history.rbegin(); saved != history.rend(); ++saved)
         if (saved->number < number && suits(*saved)) return &*saved;
       return nullptr;
     }
-    for (const Saved& saved : history)
+    for (const SavedWeight& saved : history)
       if (saved.number >= number - *options_.num_steps && saved.number < number && suits(saved))
         return &saved;
     return nullptr;
@@ -141,10 +141,10 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
   void judge_with_history(TensorCopy& copy) override {
     if (!copy.has_numbers()) return;
     const History& history = histories_.of(copy.record());
-    const Saved now = saved_of(copy.record(), judged());
+    const SavedWeight now = saved_of(copy.record(), judged());
     if (now.l2) copy.met(*now.l2);
     if (!now.has_value && !now.l2) return copy.skip("neither the raw value nor l2 was saved");
-    const Saved* before = partner(history, now.number, [&](const Saved& saved) {
+    const SavedWeight* before = partner(history, now.number, [&](const SavedWeight& saved) {
       return now.has_value ? saved.has_value : saved.l2.has_value();
     });
     if (before == nullptr) return without_partner(copy, history, now);
@@ -156,7 +156,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
     judge_values(copy, *before);
   }
 
-  void without_partner(TensorCopy& copy, const History& history, const Saved& now) const {
+  void without_partner(TensorCopy& copy, const History& history, const SavedWeight& now) const {
     if (history.empty())
       return copy.noted([] { return Words{"nothing", "the first saved step", {}}; });
     std::string where = "before " + step_text(now.number, judged());
@@ -165,14 +165,14 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
     copy.skip("nothing to compare with was saved " + where);
   }
 
-  bool has_other_shape(const TensorCopy& copy, const Saved& before) const {
+  bool has_other_shape(const TensorCopy& copy, const SavedWeight& before) const {
     const Tensor tensor = base_trial().tensor(copy.record().tensor());
     return tensor.record(before.step, Mode::Global, copy.record().worker()).shape !=
            copy.record().record().shape;
   }
 
   // Whether the norms in the index settle it.
-  bool judge_norms(TensorCopy& copy, const Saved& now, const Saved& before) const {
+  bool judge_norms(TensorCopy& copy, const SavedWeight& now, const SavedWeight& before) const {
     if (!now.l2 || !before.l2) return false;
     const double denominator = *before.l2 + options_.epsilon;
     const double rounding = kRounding * (*now.l2 + *before.l2);
@@ -195,7 +195,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
     return true;
   }
 
-  void judge_values(TensorCopy& copy, const Saved& before) const {
+  void judge_values(TensorCopy& copy, const SavedWeight& before) const {
     const auto now = copy.value();
     if (!now) return;
     const auto earlier = copy.value_at(before.step);
@@ -223,7 +223,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
     });
   }
 
-  std::string since(const Saved& before) const {
+  std::string since(const SavedWeight& before) const {
     return " since " + step_text(before.number, judged());
   }
 

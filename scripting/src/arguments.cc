@@ -1,6 +1,7 @@
 #include "arguments.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -63,18 +64,27 @@ NamedArguments::NamedArguments(lua_State* lua, int argument, const char* functio
   if (!lua_istable(lua, argument))
     throw UsageError(std::string(function) + " takes a table of named arguments, not a " +
                      luaL_typename(lua, argument));
+  // Lua's order of keys is another one in each process; the error is the same in all of them.
+  std::optional<std::string_view> unknown;
+  bool has_nameless = false;
   lua_pushnil(lua);
   while (lua_next(lua, argument) != 0) {
     lua_pop(lua, 1);
-    if (lua_type(lua, -1) != LUA_TSTRING)
-      throw UsageError(std::string(function) + " takes names, and has an entry without one");
+    if (unknown || has_nameless) LuaState::of(lua).charge(lua, 1);
+    if (lua_type(lua, -1) != LUA_TSTRING) {
+      has_nameless = true;
+      continue;
+    }
     std::size_t size = 0;
     const char* const text = lua_tolstring(lua, -1, &size);
     const std::string_view key(text, size);
     if (std::find(known.begin(), known.end(), key) == known.end())
-      fail_unknown(function, key, known);
+      unknown = unknown ? std::min(*unknown, key) : key;
     keys_ |= bit_of(key);
   }
+  if (has_nameless)
+    throw UsageError(std::string(function) + " takes names, and has an entry without one");
+  if (unknown) fail_unknown(function, *unknown, known);
 }
 
 void NamedArguments::fail(const char* key, const std::string& what) const {

@@ -266,16 +266,26 @@ std::vector<ParameterDefinition> read_parameters(lua_State* lua, int table) {
                      ", not a table of defaults by name");
   if (type == LUA_TTABLE) {
     std::size_t bytes = 0;
+    std::size_t count = 0;
+    // Lua's order of keys is another one in each process; the error is the same in all of them.
+    std::optional<std::string> mistake;
     lua_pushnil(lua);
     while (lua_next(lua, -2) != 0) {
-      if (parameters.size() == kMostParameters) throw UsageError("rule: params are more than 100");
+      if (count++ == kMostParameters) throw UsageError("rule: params are more than 100");
       LuaState::of(lua).charge(lua, kReading);
-      parameters.push_back(read_parameter(lua, name_at(lua, -2)));
-      bytes += text_size(parameters.back());
+      const int top = lua_gettop(lua);
+      try {
+        parameters.push_back(read_parameter(lua, name_at(lua, -2)));
+        bytes += text_size(parameters.back());
+      } catch (const UsageError& error) {
+        mistake = mistake ? std::min<std::string>(*mistake, error.what()) : error.what();
+        lua_settop(lua, top);
+      }
       if (bytes > kMostParametersText)
         throw UsageError("rule: params hold more than 16 KiB of text");
       lua_pop(lua, 1);
     }
+    if (mistake) throw UsageError(*mistake);
   }
   lua_pop(lua, 1);
   std::sort(parameters.begin(), parameters.end(),

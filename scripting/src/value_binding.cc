@@ -1,7 +1,10 @@
 #include "value_binding.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "array_reductions.h"
@@ -187,17 +190,21 @@ Options::Options(lua_State* lua, int argument, const char* function,
   // Of a table that was emptied its size is gone through all the same.
   LuaState::of(lua).charge(lua, kOptions);
   std::vector<std::string> known(names.begin(), names.end());
+  // Lua's order of keys is another one in each process; the error is the same in all of them.
+  std::optional<std::string> unknown;
   lua_pushnil(lua);
   while (lua_next(lua, argument) != 0) {
     lua_pop(lua, 1);
+    if (unknown) LuaState::of(lua).charge(lua, 1);
     constexpr std::size_t kLongest = 64;
     const std::string name = lua_type(lua, -1) == LUA_TSTRING
                                  ? std::string(lua_tostring(lua, -1)).substr(0, kLongest)
                                  : std::string("without a name");
     bool found = false;
     for (const std::string& each : known) found = found || each == name;
-    if (!found) fail(function, "there is no option " + name + did_you_mean(name, known));
+    if (!found) unknown = unknown ? std::min(*unknown, name) : name;
   }
+  if (unknown) fail(function, "there is no option " + *unknown + did_you_mean(*unknown, known));
 }
 
 bool Options::push(const char* name) const {

@@ -12,7 +12,6 @@ namespace cupel::internal {
 namespace {
 
 constexpr int kAlways = O_CLOEXEC | O_NONBLOCK;
-constexpr unsigned kPermissions = 0666;  // less the umask
 
 /// What may be gone when the same call is made again: exhausted tables, flaky media.
 bool may_pass(int error) noexcept {
@@ -42,12 +41,12 @@ bool Descriptor::close() noexcept {
 }
 
 Descriptor open_path(const char* path, int flags) noexcept {
-  return Descriptor(uninterrupted([=] { return ::open(path, flags | kAlways, kPermissions); }));
+  return Descriptor(uninterrupted([=] { return ::open(path, flags | kAlways); }));
 }
 
 Descriptor open_at(const Descriptor& directory, const char* name, int flags) noexcept {
-  return Descriptor(uninterrupted(
-      [&] { return ::openat(directory.get(), name, flags | kAlways, kPermissions); }));
+  return Descriptor(
+      uninterrupted([&] { return ::openat(directory.get(), name, flags | kAlways); }));
 }
 
 bool means_absent(int error) noexcept {

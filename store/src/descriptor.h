@@ -38,8 +38,8 @@ auto uninterrupted(const Call& call) noexcept {
   }
 }
 
-/// open(2) and openat(2), close-on-exec and not waiting for the other end of a pipe; on failure an
-/// empty descriptor and errno.
+/// open(2) and openat(2) of what is there, close-on-exec and not waiting for the other end of a
+/// pipe; on failure an empty descriptor and errno.
 Descriptor open_path(const char* path, int flags) noexcept;
 Descriptor open_at(const Descriptor& directory, const char* name, int flags) noexcept;
 

@@ -18,7 +18,6 @@ namespace cupel::internal {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
-constexpr mode_t kDirectoryPermissions = 0777;  // less the umask
 
 bool sync(const Descriptor& directory) noexcept {
   return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
@@ -124,28 +123,29 @@ KeyParts split_key(std::string_view key) {
   return {key.substr(0, slash), std::string(key.substr(slash + 1))};
 }
 
-bool make_directories(const std::string& path, Missing missing) {
-  if (::mkdir(path.c_str(), kDirectoryPermissions) != 0) {
+bool make_directories(const std::string& path, Missing missing, FileAccess access) {
+  if (!make_directory(AT_FDCWD, path.c_str(), access)) {
     if (errno == EEXIST) return true;
     const std::size_t slash = path.rfind('/');
     if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
-    if (!make_directories(path.substr(0, slash), missing)) return false;
-    if (::mkdir(path.c_str(), kDirectoryPermissions) != 0) return errno == EEXIST;
+    if (!make_directories(path.substr(0, slash), missing, access)) return false;
+    if (!make_directory(AT_FDCWD, path.c_str(), access)) return errno == EEXIST;
   }
   if (missing != Missing::MakeDurable) return true;
   const Descriptor above = open_path(path.substr(0, path.rfind('/') + 1).c_str(), kDirectory);
   return above && sync(above);
 }
 
-Descriptor open_directory(const std::string& root, std::string_view directory, Missing missing) {
+Descriptor open_directory(const std::string& root, std::string_view directory, Missing missing,
+                          FileAccess access) {
   Descriptor top = open_path(root.c_str(), kDirectory);
   if (missing == Missing::Fail) return descend(std::move(top), directory, open_below);
-  if (!top && errno == ENOENT && make_directories(root, missing))
+  if (!top && errno == ENOENT && make_directories(root, missing, access))
     top = open_path(root.c_str(), kDirectory);
   return descend(std::move(top), directory, [&](const Descriptor& above, const char* name) {
     Descriptor below = open_below(above, name);
     if (below || errno != ENOENT) return below;
-    if (::mkdirat(above.get(), name, kDirectoryPermissions) != 0) {
+    if (!make_directory(above.get(), name, access)) {
       if (errno != EEXIST) return Descriptor();
     } else if (missing == Missing::MakeDurable && !sync(above)) {
       return Descriptor();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cupel/core/new_file.h"
 #include "cupel/store/store.h"
 #include "descriptor.h"
 
@@ -21,12 +22,12 @@ KeyParts split_key(std::string_view key);
 enum class Missing { Fail, Make, MakeDurable };
 
 /// Makes a directory and those above it; on failure false and errno.
-bool make_directories(const std::string& path, Missing missing);
+bool make_directories(const std::string& path, Missing missing, FileAccess access);
 
 /// Opens `directory`, a key's directory part, below `root`; no link below the root is followed. On
 /// failure an empty descriptor and errno.
 Descriptor open_directory(const std::string& root, std::string_view directory,
-                          Missing missing = Missing::Fail);
+                          Missing missing = Missing::Fail, FileAccess access = FileAccess::Umask);
 
 /// Fsyncs the root and every directory from there to `directory`; on failure false and errno.
 bool sync_directories(const std::string& root, std::string_view directory);

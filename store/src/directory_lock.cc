@@ -17,9 +17,11 @@
 #include <array>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "cupel/store/local_store.h"
 #include "descriptor.h"
 #include "directory.h"
@@ -63,11 +65,12 @@ FileNumber number_of(const struct stat& facts) { return {facts.st_dev, facts.st_
 }  // namespace
 
 std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& directory,
-                                                          std::string_view name) {
+                                                          std::string_view name,
+                                                          FileAccess access) {
   using internal::fail;
   if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos)
     throw UsageError("A lock must have the name of a file: '" + std::string(name) + "'");
-  if (!internal::make_directories(directory, internal::Missing::Make))
+  if (!internal::make_directories(directory, internal::Missing::Make, access))
     fail(directory, name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
   const std::lock_guard guard(held().mutex);
@@ -75,7 +78,8 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
     struct stat facts = {};
     if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts)))
       return nullptr;
-    internal::Descriptor file = internal::open_path(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
+    internal::Descriptor file(
+        open_or_create_file(AT_FDCWD, path.c_str(), O_RDWR | O_NOFOLLOW, access));
     if (!file || ::fstat(file.get(), &facts) != 0)
       fail(directory, name, "make the lock file", errno);
     struct flock whole_file = {};
@@ -90,6 +94,7 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
     if (::stat(path.c_str(), &named) != 0 || number_of(named) != number_of(facts)) continue;
     held().files.insert(number_of(facts));
     // Where this fails, a free lock tells nobody anything.
+    const NoFileSizeSignal no_signal;
     HostName here;
     const std::string_view host = this_host(here);
     if (::pwrite(file.get(), host.data(), host.size(), 0) < 0 ||
@@ -103,10 +108,15 @@ LockState DirectoryLock::state(const std::string& directory, std::string_view na
   try {
     const std::string path = directory + "/" + std::string(name);
     const std::lock_guard guard(held().mutex);
+    // Closing such a descriptor gives up no lock, and what it leads to is the file that was looked
+    // at.
+    const internal::Descriptor place = internal::open_path(path.c_str(), O_PATH | O_NOFOLLOW);
     struct stat facts = {};
-    if (::stat(path.c_str(), &facts) != 0) return LockState::Unseen;
+    if (!place || ::fstat(place.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+      return LockState::Unseen;
     if (held().files.contains(number_of(facts))) return LockState::Held;
-    const internal::Descriptor file = internal::open_path(path.c_str(), O_RDONLY | O_NOFOLLOW);
+    const std::string same = "/proc/self/fd/" + std::to_string(place.get());
+    const internal::Descriptor file = internal::open_path(same.c_str(), O_RDONLY);
     if (!file) return LockState::Unseen;
     struct flock lock = {};
     lock.l_type = F_WRLCK;

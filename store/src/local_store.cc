@@ -9,14 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "descriptor.h"
 #include "directory.h"
 #include "local_watch.h"
@@ -45,40 +43,6 @@ std::string expanded(std::string root) {
   while (root.size() > 1 && root.ends_with('/')) root.pop_back();
   return root;
 }
-
-/// "a.arrow.<process>.<counter>.tmp": no two writers use one name, also not after a fork or on two
-/// hosts.
-std::string temporary_name(const std::string& name) {
-  static const std::uint32_t host = std::random_device()();
-  static std::atomic<std::uint32_t> counter = 0;
-  std::array<char, 48> unique{};
-  std::snprintf(unique.data(), unique.size(), ".%08x-%x.%x.tmp", host,
-                static_cast<unsigned>(::getpid()), counter++);
-  return name + unique.data();
-}
-
-/// Removes a file in a directory unless it was renamed.
-class TemporaryFile {
- public:
-  TemporaryFile(const Descriptor& directory, std::string name)
-      : directory_(directory), name_(std::move(name)) {}
-  ~TemporaryFile() {
-    if (!renamed_) ::unlinkat(directory_.get(), name_.c_str(), 0);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  const char* name() const noexcept { return name_.c_str(); }
-  bool rename_to(const std::string& name) noexcept {
-    renamed_ = ::renameat(directory_.get(), name_.c_str(), directory_.get(), name.c_str()) == 0;
-    return renamed_;
-  }
-
- private:
-  const Descriptor& directory_;
-  std::string name_;
-  bool renamed_ = false;
-};
 
 /// What is left of the pieces while a file takes them in parts of its own choice.
 class Pieces {
@@ -124,14 +88,15 @@ class Pieces {
   std::size_t offset_ = 0;  // into the first piece
 };
 
-bool write_all(const Descriptor& file, Pieces pieces) {
+bool write_pieces(const Descriptor& file, Pieces pieces) {
+  const NoFileSizeSignal no_signal;
   while (!pieces.empty())
     if (!pieces.write_some(file)) return false;
   return true;
 }
 
-bool flush(const Descriptor& file) noexcept {
-  return uninterrupted([&] { return ::fdatasync(file.get()); }) == 0;
+bool flush(int file) noexcept {
+  return uninterrupted([&] { return ::fdatasync(file); }) == 0;
 }
 
 /// The size of a regular file; nothing, and errno, for anything else.
@@ -183,63 +148,77 @@ OpenFile require_object(const std::string& root, std::string_view key, int flags
 
 }  // namespace
 
-LocalStore::LocalStore(std::string root, WatchMethod watch_method)
+LocalStore::LocalStore(std::string root, WatchMethod watch_method, FileAccess access)
     : location_(expanded(std::move(root))),
       root_(std::filesystem::absolute(location_).string()),
-      watch_method_(watch_method) {}
+      watch_method_(watch_method),
+      access_(access) {}
 
 LocalStore::~LocalStore() = default;
 
 std::string LocalStore::location() const { return location_; }
 
 void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
-                     Durability durability) {
+                     Durability durability) try {
   check_key(key);
+  require_held_directory(key);
   const bool durable = durability == Durability::Durable;
   const auto [directory, name] = internal::split_key(key);
-  const Descriptor parent =
-      internal::open_directory(root_, directory, durable ? Missing::MakeDurable : Missing::Make);
+  const Descriptor parent = internal::open_directory(
+      root_, directory, durable ? Missing::MakeDurable : Missing::Make, access_);
   if (!parent) fail(root_, key, "make the directory", errno);
   internal::await_later_birth(parent, name.c_str());
-  TemporaryFile temporary(parent, temporary_name(name));
-  Descriptor file = open_at(parent, temporary.name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-  if (!file) fail(root_, key, "make a temporary file", errno);
-  if (!write_all(file, Pieces({&bytes, 1}))) fail(root_, key, "write the file", errno);
-  if (durable && !flush(file)) fail(root_, key, "flush the file", errno);
-  if (!file.close()) fail(root_, key, "write the file", errno);
+  TemporaryFile temporary(parent.get(), name, access_);
+  if (temporary.descriptor() < 0) fail(root_, key, "make a temporary file", errno);
+  if (!write_all(temporary.descriptor(), bytes)) fail(root_, key, "write the file", errno);
+  if (durable && !flush(temporary.descriptor())) fail(root_, key, "flush the file", errno);
+  if (!temporary.close()) fail(root_, key, "write the file", errno);
   if (!temporary.rename_to(name)) fail(root_, key, "rename the file", errno);
   if (durable && uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
     fail(root_, key, "flush the directory", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 void LocalStore::append(std::string_view key, std::uint64_t expected_size,
-                        std::span<const std::span<const std::byte>> pieces) {
+                        std::span<const std::span<const std::byte>> pieces) try {
+  check_key(key);
+  require_held_directory(key);
   if (expected_size == 0) {
-    check_key(key);
-    const auto directory = internal::split_key(key).directory;
-    if (!internal::open_directory(root_, directory, Missing::Make))
-      fail(root_, key, "make the directory", errno);
+    const auto [directory, name] = internal::split_key(key);
+    const Descriptor parent = internal::open_directory(root_, directory, Missing::Make, access_);
+    if (!parent) fail(root_, key, "make the directory", errno);
+    // What has the name already is opened below.
+    if (!Descriptor(create_file(parent.get(), name.c_str(), access_)) && errno != EEXIST)
+      fail(root_, key, "make the file", errno);
   }
-  const int create = expected_size == 0 ? O_CREAT : 0;
-  const auto [file, size] = require_object(root_, key, O_WRONLY | O_APPEND | create);
+  const auto [file, size] = require_object(root_, key, O_WRONLY | O_APPEND);
   if (size != expected_size)
     throw StoreError(std::string(key), false,
                      "it is not as long as expected, nothing was appended: size " +
                          std::to_string(size) + ", expected " + std::to_string(expected_size),
                      root_);
-  if (write_all(file, Pieces(pieces))) return;
+  if (write_pieces(file, Pieces(pieces))) return;
   const int error = errno;
   const int cut = uninterrupted([&file = file, expected_size] {
     return ::ftruncate(file.get(), static_cast<off_t>(expected_size));
   });
   fail(root_, key, cut == 0 ? "append" : "append, nor cut back what was appended", error);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
-void LocalStore::sync(std::string_view key) {
+void LocalStore::sync(std::string_view key) try {
+  require_held_directory(key);
   const auto object = require_object(root_, key, O_RDONLY);
-  if (!flush(object.file)) fail(root_, key, "flush the file", errno);
+  if (!flush(object.file.get())) fail(root_, key, "flush the file", errno);
   if (!internal::sync_directories(root_, internal::split_key(key).directory))
     fail(root_, key, "flush the directory", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 std::optional<std::vector<std::byte>> LocalStore::get(std::string_view key,
@@ -297,15 +276,43 @@ std::optional<ObjectInfo> LocalStore::stat(std::string_view key) const {
   fail(root_, key, "look at the file", errno);
 }
 
-void LocalStore::remove(std::string_view key) {
+void LocalStore::remove(std::string_view key) try {
   check_key(key);
+  require_held_directory(key);
   const auto [directory, name] = internal::split_key(key);
   if (const Descriptor parent = internal::open_directory(root_, directory))
     if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
   if (!internal::means_absent(errno) && errno != EISDIR) fail(root_, key, "remove the file", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
-void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
+void LocalStore::hold_directory() {
+  if (!internal::make_directories(root_, Missing::Make, access_))
+    fail(root_, "", "make the directory", errno);
+  Descriptor directory = internal::open_path(root_.c_str(), O_PATH | O_DIRECTORY);
+  if (!directory) fail(root_, "", "open the directory", errno);
+  held_directory_ = std::make_unique<Descriptor>(std::move(directory));
+}
+
+// As long as the descriptor is open no other directory gets the same number.
+void LocalStore::require_held_directory(std::string_view key) const {
+  if (held_directory_ == nullptr) return;
+  struct stat held = {}, there = {};
+  if (::fstat(held_directory_->get(), &held) != 0) fail(root_, key, "look at the directory", errno);
+  if (::stat(root_.c_str(), &there) == 0 && there.st_dev == held.st_dev &&
+      there.st_ino == held.st_ino)
+    return;
+  throw StoreError(
+      std::string(key), false,
+      "the directory was removed or moved while it was written, and nothing is written "
+      "into another one in its place",
+      root_);
+}
+
+void LocalStore::cut_back(std::string_view key, std::uint64_t size) try {
+  require_held_directory(key);
   const auto object = require_object(root_, key, O_WRONLY);
   if (object.size < size)
     throw StoreError(std::string(key), false,
@@ -314,6 +321,9 @@ void LocalStore::cut_back(std::string_view key, std::uint64_t size) {
                      root_);
   const auto cut = [&] { return ::ftruncate(object.file.get(), static_cast<off_t>(size)); };
   if (uninterrupted(cut) != 0) fail(root_, key, "cut the file back", errno);
+} catch (const StoreError&) {
+  require_held_directory(key);  // the cause, where it was moved meanwhile
+  throw;
 }
 
 std::uint64_t LocalStore::free_bytes() const {

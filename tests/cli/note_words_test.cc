@@ -98,10 +98,11 @@ TEST(NoteWords, fit_into_a_line_of_a_terminal) {
   EXPECT_EQ(note_in_words(R"({"kind":"dropped_steps","first":7,"last":8,"count":2,)"
                           R"("why":"\u001b[2J\n"})"),
             "steps 7 to 8 left out (2): \\x1b[2J\\x0a");
-  EXPECT_EQ(note_in_words(std::string(1000, 'x')), std::string(300, 'x') + "...");
+  EXPECT_EQ(note_in_words(std::string(1000, 'x')), std::string(300, 'x') + "... (700 bytes more)");
   EXPECT_EQ(note_in_words(std::string(300, 'x')), std::string(300, 'x'));
-  EXPECT_EQ(note_in_words(std::string(299, 'x') + "\u00e9"), std::string(299, 'x') + "...");
-  EXPECT_EQ(note_in_words(std::string(1000, '\n')).size(), 303U);
+  EXPECT_EQ(note_in_words(std::string(299, 'x') + "\u00e9"),
+            std::string(299, 'x') + "... (2 bytes more)");
+  EXPECT_EQ(note_in_words(std::string(1000, '\n')).size(), 320U);
 }
 
 class NotesOfARun : public CliTest {
@@ -136,7 +137,8 @@ TEST_F(NotesOfARun, info_tells_them_in_words) {
                              "the budget is 1 %\n"
                              "step 10  worker_0  step 9 was not committed within 5 ms\n"
                              "step 20  worker_0  [["));
-  EXPECT_THAT(out, EndsWith("[...\nstep 21  worker_0  saving ended after step 20\n"));
+  EXPECT_THAT(
+      out, EndsWith("[... (399700 bytes more)\nstep 21  worker_0  saving ended after step 20\n"));
 }
 
 TEST_F(NotesOfARun, info_as_json_has_their_objects_and_their_words) {

@@ -357,6 +357,15 @@ TEST_F(ShowCommand, values_of_several_shapes_are_no_array) {
   EXPECT_FALSE(std::filesystem::exists(file("w.npy")));
 }
 
+TEST_F(ShowCommand, a_link_that_was_planted_beside_the_file_is_not_written_through) {
+  std::ofstream(file("victim")) << "untouched";
+  std::filesystem::create_symlink(file("victim"),
+                                  file("w.npy.partial-" + std::to_string(::getpid())));
+  show({"w", "--last", "2", "--npy", file("w.npy")});
+  EXPECT_EQ(bytes_in(file("victim")), "untouched");
+  EXPECT_FALSE(bytes_in(file("w.npy")).empty());
+}
+
 TEST_F(ShowCommand, a_failed_numpy_file_leaves_what_was_there) {
   WorkerWriter writer(store_);
   writer.save(0, {filled("w", 20, 1)}).save(1, {filled("w", 20, 1)}).seal();

@@ -182,7 +182,7 @@ TEST(StatusLine, is_cut_to_the_terminal_between_characters) {
 }
 
 TEST(WatchStatus, names_steps_lag_findings_and_age) {
-  const std::chrono::system_clock::time_point now{1000h};
+  const CommitTime now{1000h};
   RunnerProgress progress;
   EXPECT_EQ(watch_status_text(progress, 0, {}, now), "no step yet");
   progress.newest_step = 1200;

@@ -83,5 +83,23 @@ TEST(BuiltinNameMeant, is_none_of_a_name_of_its_own) {
   EXPECT_EQ(builtin_name_meant("metric", Profile::PyTorch), "") << "of another profile";
 }
 
+TEST(Collection, a_copy_does_not_change_with_the_original) {
+  Collection original = Collection("mine").include("a").add_tensor_name("t");
+  const Collection copy = original;
+  original.add_tensor_name("u").set_save_histogram(false);
+  EXPECT_FALSE(copy.tensor_names().contains("u"));
+  EXPECT_TRUE(copy.save_histogram());
+  EXPECT_TRUE(original.tensor_names().contains("t"));
+}
+
+TEST(Collection, a_copy_does_not_change_with_a_configuration_that_is_changed_in_place) {
+  Collection original("mine");
+  SaveConfig& config = original.mutable_save_config();
+  const Collection copy = original;
+  config.save_interval = 7;
+  EXPECT_EQ(copy.save_config()->save_interval, SaveConfig().save_interval);
+  EXPECT_EQ(original.save_config()->save_interval, 7);
+}
+
 }  // namespace
 }  // namespace cupel

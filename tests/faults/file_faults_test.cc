@@ -51,6 +51,26 @@ TEST_F(FileFaults, a_run_whose_directory_vanishes_costs_no_training) {
   expect_that_it_told(train_with([&] { fs::remove_all(run); }));
 }
 
+TEST_F(FileFaults, a_run_whose_directory_vanishes_is_not_begun_anew) {
+  const Outcome outcome = train_with([&] { fs::rename(run, directory / "moved"); });
+  expect_that_it_told(outcome);
+  ASSERT_FALSE(outcome.report.problems.empty());
+  EXPECT_NE(outcome.report.problems.front().find("removed or moved"), std::string::npos)
+      << outcome.report.problems.front();
+  EXPECT_NE(outcome.report.problems.front().find(run), std::string::npos);
+  EXPECT_FALSE(fs::exists(run));
+  const Trial trial(std::make_shared<LocalStore>((directory / "moved").string()));
+  EXPECT_EQ(training.examine(trial), "");
+}
+
+TEST_F(FileFaults, nothing_is_written_into_another_folder_in_the_place_of_the_run) {
+  expect_that_it_told(train_with([&] {
+    fs::rename(run, directory / "moved");
+    fs::create_directory(run);
+  }));
+  EXPECT_TRUE(fs::is_empty(run));
+}
+
 TEST_F(FileFaults, a_run_whose_directory_becomes_a_file_costs_no_training) {
   expect_that_it_told(train_with([&] {
     fs::rename(run, directory / "before");

@@ -101,7 +101,6 @@ int run(int argc, char** argv) {
   if (what == "limited") {
     const rlim_t bytes = static_cast<rlim_t>(std::atoll(argument.c_str()));
     const rlimit limit{bytes, bytes};
-    static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
   }
   const auto store =

@@ -185,6 +185,22 @@ TEST(IndexSalvage, a_changed_byte_of_a_sealed_file_costs_nothing_but_the_batch_i
   EXPECT_LT(lost, file.size() / 2);
 }
 
+TEST(IndexSalvage, a_damaged_end_of_stream_costs_nothing) {
+  const Bytes file = SegmentSample().sealed_file();
+  const std::string end_of_stream("\xff\xff\xff\xff\0\0\0\0", 8);
+  std::size_t at = 0;
+  for (std::size_t next = find(file, end_of_stream); next != std::string_view::npos;
+       next = find(file, end_of_stream, next + 1))
+    at = next;
+  ASSERT_GT(at, 0U);
+  for (std::size_t byte = at; byte < at + end_of_stream.size(); ++byte) {
+    const SalvagedIndex index = salvage(flipped(file, byte));
+    EXPECT_EQ(index.end, SegmentEnd::Sealed) << byte;
+    EXPECT_THAT(index.gaps, IsEmpty()) << byte;
+    EXPECT_EQ(rows_of(index), kSampleRows) << byte;
+  }
+}
+
 // 27,000 rows in three batches.
 TEST(IndexSalvage, of_several_batches_of_a_sealed_file_the_others_stay) {
   IndexWriter writer({"cafe", "worker_1", 2, 5}, {});

@@ -45,6 +45,75 @@ TEST(IndexFile, a_sealed_file_says_which_collections_file_its_steps_need) {
   EXPECT_EQ(read_index(sample.writer.seal(0)).rows, kSampleRows);
 }
 
+// "step tensor: collections", of each row that names any.
+std::vector<std::string> joinings(std::span<const std::byte> file) {
+  std::vector<std::string> lines;
+  IndexReader(SegmentSample::kKey).read(buffer_of(file), [&](const IndexBatch& batch) {
+    for (std::size_t row = 0; row < batch.rows; ++row) {
+      std::string line;
+      batch.for_each_joined(row, [&](std::string_view name) { line += " " + std::string(name); });
+      if (!line.empty())
+        lines.push_back(std::to_string(batch.step[row]) + " " + std::string(batch.tensor(row)) +
+                        ":" + line);
+    }
+  });
+  return lines;
+}
+
+TEST(IndexFile, names_the_collections_that_tensors_joined) {
+  SegmentSample sample;
+  EXPECT_THAT(joinings(sample.sealed_file()), ::testing::IsEmpty());
+  const std::vector<std::string> two = {"mine", "y\xc3\xb6urs\n"}, one = {"weights"};
+  std::vector<IndexRow> rows = sample.rows(3);
+  rows[1].collections = two;
+  sample.steps.push_back(sample.writer.encode_step(SegmentSample::header(3), rows));
+  rows = sample.rows(4);
+  rows[0].collections = one;
+  rows[1].collections = one;
+  sample.steps.push_back(sample.writer.encode_step(SegmentSample::header(4), rows));
+  const auto expected = ::testing::ElementsAre("7003 weight: mine y\xc3\xb6urs\n",
+                                               "7004 loss: weights", "7004 weight: weights");
+  EXPECT_THAT(joinings(sample.open_file()), expected);
+  EXPECT_THAT(joinings(sample.sealed_file()), expected);
+}
+
+TEST(IndexFile, with_a_joined_collection_without_a_name_is_damaged) {
+  SegmentSample sample;
+  std::vector<IndexRow> rows = sample.rows(3);
+  const std::vector<std::string> none = {""};
+  rows[0].collections = none;
+  sample.steps.push_back(sample.writer.encode_step(SegmentSample::header(3), rows));
+  EXPECT_THROW(joinings(sample.open_file()), FormatError);
+}
+
+TEST(IndexFile, takes_no_more_bytes_for_a_step_than_the_bound) {
+  SegmentSample sample;
+  const std::string name(kMaxTensorName, 'n'), value(kMaxInlineBytes, 'v');
+  const Shape deep(std::vector<std::int64_t>(Shape::kMaxRank, 1));
+  const std::vector<std::string> tags(300, std::string(1000, 't'));
+  for (const std::size_t count : {1, 1000}) {
+    std::vector<IndexRow> rows;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i)
+      names.push_back(name.substr(5) + std::to_string(10000 + i));
+    for (const std::string& each : names) {
+      IndexRow& row = rows.emplace_back();
+      row.tensor = each;
+      row.elements = 1;
+      row.shape = &deep;
+      row.inline_value = std::as_bytes(std::span(value));
+      row.counts = ValueCounts{1, 2, 3, 4};
+      row.reductions.put({ReductionOp::Mean, true}, 1);
+    }
+    rows[0].collections = tags;
+    const std::uint64_t most = IndexWriter::most_bytes(SegmentSample::columns(), rows);
+    const std::uint64_t bytes =
+        sample.writer.encode_step(SegmentSample::header(std::int64_t(3 + count)), rows).size();
+    EXPECT_LE(bytes, most);
+    EXPECT_LE(most, bytes + (64U << 10U) + bytes / 50);
+  }
+}
+
 TEST(IndexFile, is_followed_while_it_grows_without_rereading) {
   const SegmentSample sample;
   IndexReader reader(SegmentSample::kKey);

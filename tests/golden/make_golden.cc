@@ -67,6 +67,23 @@ void write_small(const fs::path& run) {
   }
 }
 
+// Tensors that calls put into collections, at the first step and later; no pattern finds them.
+void write_joined(const fs::path& run) {
+  HookOptions options;
+  options.out_dir = run.string();
+  options.include_collections = {"weights"};
+  options.save_config = {.save_interval = 1};
+  Hook hook(options);
+  hook.get_collection("listing").add_tensor_name("first");
+  const float value = 1;
+  for (int i = 0; i < 3; ++i) {
+    hook.next_step();
+    hook.save_tensor("first", TensorView(&value, {}), {"weights"});
+    if (i > 0) hook.save_tensor("later", TensorView(&value, {}), {"weights", "mine"});
+  }
+  hook.close();
+}
+
 // Every dtype, values inline and in events files, reductions, special values, two modes, several
 // segments. Half way the run is copied as a killed process would leave it, its last message cut.
 void write_full(const fs::path& run, const fs::path& killed) {
@@ -116,8 +133,9 @@ int main(int argc, char** argv) {
   const fs::path directory = argv[1];
   write_tiny(directory / "tiny");
   write_small(directory / "small");
+  write_joined(directory / "joined");
   write_full(directory / "full", directory / "killed");
-  for (const char* run : {"tiny", "small", "full", "killed"}) {
+  for (const char* run : {"tiny", "small", "joined", "full", "killed"}) {
     for (const char* const worker : {"worker_0", "worker_1"})
       fs::remove(directory / run / (std::string(".lock-") + worker));
     expect(directory / run);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +221,23 @@ TEST_F(ActionClaimsTest, incidents_of_any_name_have_claims_of_their_own_within_t
 TEST_F(ActionClaimsTest, a_command_is_not_run_where_it_cannot_be_claimed) {
   scratch_.add_to_file("claims", "a file in the way");
   EXPECT_THAT(carry_out(exec("echo x >> " + file("runs"))), StartsWith("failed 3"));
+  EXPECT_EQ(runs(), 0);
+}
+
+TEST_F(ActionClaimsTest, a_fifo_or_socket_in_place_of_a_claim_is_refused_without_waiting) {
+  scratch_.add_to_file("claims/something", "");
+  for (const char* const name : {"claims/fifo.1.claim", "claims/fifo.1.done"})
+    ASSERT_EQ(::mkfifo(file(name).c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/null", file("claims/device.1.done"));
+  EXPECT_THAT(carry_out(exec("echo x >> " + file("runs"), "fifo")),
+              AllOf(StartsWith("failed"), HasSubstr("not a regular file")));
+  EXPECT_THAT(carry_out(order_of({.kind = Action::Kind::Stop}, "fifo")),
+              AllOf(StartsWith("failed"), HasSubstr("not a regular file")));
+  EXPECT_THAT(carry_out(order_of({.kind = Action::Kind::Stop}, "device")),
+              AllOf(StartsWith("failed"), HasSubstr("not a regular file")));
+  ActionOrder taken = webhook("http://127.0.0.1:1/", "fifo");
+  taken.taken_before = true;
+  EXPECT_THAT(carry_out(taken), AllOf(StartsWith("failed"), HasSubstr("not a regular file")));
   EXPECT_EQ(runs(), 0);
 }
 

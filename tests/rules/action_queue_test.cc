@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/hostile_text.h"
 #include "core/log_capture.h"
 #include "rules/action_queue_fixture.h"
 
@@ -20,8 +22,10 @@ namespace cupel::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -261,6 +265,58 @@ TEST_F(ActionQueueTest, a_message_is_given_to_the_configured_command) {
             "ops@example.com|SMDebugRule:VanishingGradient fired\n"
             "SMDebugRule:VanishingGradient fired at step 120\n"
             "gradient/fc1: abs_mean 0 < 1e-07\n");
+}
+
+TEST_F(ActionQueueTest, hostile_text_reaches_a_mail_escaped) {
+  environment_.set("CUPEL_MAIL_COMMAND",
+                   "(printf '%s\\n' \"$CUPEL_SUBJECT\" \"$CUPEL_RULE\" \"$CUPEL_NAME\" "
+                   "\"$CUPEL_MESSAGE\"; cat) > " +
+                       file("mail"));
+  ActionOrder order = order_of({.kind = Kind::Email, .target = "ops@example.com"});
+  order.line.rule = order.line.name = order.line.message = hostile_text();
+  carry_out(order);
+  EXPECT_THAT(raw_in(content("mail")), IsEmpty());
+}
+
+TEST_F(ActionQueueTest, no_line_of_a_mail_begins_a_command_of_mailx) {
+  environment_.set("CUPEL_MAIL_COMMAND", "cat > " + file("mail"));
+  ActionOrder order = order_of({.kind = Kind::Email, .target = "ops@example.com"});
+  for (const char* const message : {"~!touch /tmp/x", ".", "a\n~!touch /tmp/x\n.\nb"}) {
+    order.line.message = message;
+    carry_out(order);
+    EXPECT_THAT(content("mail"), AllOf(Not(HasSubstr("\n~")), Not(HasSubstr("\n."))));
+  }
+}
+
+TEST_F(ActionQueueTest, hostile_text_reaches_a_command_escaped) {
+  ActionOrder order =
+      exec("(printf '%s\\n' \"$CUPEL_NAME\" \"$CUPEL_MESSAGE\"; cat) > " + file("all"));
+  order.line.name = order.line.message = hostile_text();
+  carry_out(order);
+  EXPECT_THAT(raw_in(content("all")), IsEmpty());
+}
+
+TEST_F(ActionQueueTest, stops_that_follow_each_other_are_one_request_in_the_words_of_the_last) {
+  keep_claims();
+  std::vector<ActionOrder> orders;
+  orders.push_back(exec("sleep 0.2", "first"));  // the others gather meanwhile
+  for (int i = 0; i < 1000; ++i) {
+    orders.push_back(order_of({.kind = Kind::Stop}, "s" + std::to_string(i)));
+    orders.back().line.step = i;
+  }
+  const std::vector<std::string> told = carry_out(orders);
+  EXPECT_THAT(told, SizeIs(1001));
+  EXPECT_EQ(std::count(told.begin(), told.end(), "done 1 stop_training was written"), 1000);
+  EXPECT_THAT(content("run/stop_training"), HasSubstr("999"));
+}
+
+TEST_F(ActionQueueTest, stops_that_cannot_be_written_fail_each) {
+  options_.performer.run = file("a file");
+  std::ofstream(file("a file")) << "no directory";
+  const auto told =
+      carry_out({order_of({.kind = Kind::Stop}, "a"), order_of({.kind = Kind::Stop}, "b")});
+  EXPECT_THAT(told, SizeIs(2));
+  EXPECT_THAT(told, Each(StartsWith("failed")));
 }
 
 TEST_F(ActionQueueTest, a_message_without_a_command_fails_and_says_which_variable_to_set) {

@@ -1,6 +1,7 @@
 // What a runner keeps in files, and how another goes on from it.
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -130,6 +131,32 @@ TEST_F(RunnerFiles, hold_the_lines_that_are_said) {
   std::string said;
   runner.run([&](const VerdictLine& line) { said += to_json(line) + "\n"; });
   EXPECT_EQ(read(out()), said);
+}
+
+TEST_F(RunnerFiles, are_for_their_owner_alone_whatever_the_umask_is) {
+  namespace fs = std::filesystem;
+  LossRun run({0, 1});
+  run.writer.finish();
+  for (const mode_t mask : {0, 077}) {
+    for (const char* const suffix : {"", ".state", ".status.json"}) fs::remove(out() + suffix);
+    const mode_t before = ::umask(mask);
+    judge(run);
+    ::umask(before);
+    for (const char* const suffix : {"", ".state", ".status.json"})
+      EXPECT_EQ(static_cast<unsigned>(fs::status(out() + suffix).permissions()), 0600U) << suffix;
+  }
+}
+
+TEST_F(RunnerFiles, planted_links_are_not_written_through) {
+  namespace fs = std::filesystem;
+  LossRun run({0, 1});
+  run.writer.finish();
+  write(".victim", "untouched");
+  for (const char* const suffix : {".state.tmp", ".status.json.tmp", ".status.json"})
+    fs::create_symlink(out() + ".victim", out() + suffix);
+  judge(run);
+  EXPECT_EQ(read(out() + ".victim"), "untouched");
+  EXPECT_FALSE(fs::is_symlink(out() + ".status.json"));
 }
 
 TEST_F(RunnerFiles, a_runner_killed_at_any_line_is_gone_on_from_without_a_difference) {

@@ -1,11 +1,14 @@
 #include "cupel/rules/verdict_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+
+#include "core/hostile_text.h"
 
 namespace cupel {
 namespace {
@@ -125,13 +128,28 @@ TEST(VerdictLineJson, numbers_that_json_lacks_are_strings) {
 
 TEST(VerdictLineJson, is_written_as_a_library_writes_it) {
   VerdictLine line = closing_line();
-  line.trial = "tab\tand \x7f";
+  line.trial = "tab\tand \x01";
   line.missing_workers = {"\"quoted\"", "plain"};
   for (const double number :
        {0.0, -0.0, 1.0, -3.0, 0.1, 1e15, 1e16, 1e-5, 123456.75, 5e-324, 1.7e308})
     line.tensors.push_back({"back\\slash \xc3\xa9", "worker_0", number, -number, ""});
   const std::string text = to_json(line);
   EXPECT_EQ(nlohmann::ordered_json::parse(text).dump(), text);
+}
+
+TEST(VerdictLineJson, hostile_text_is_escaped_and_parses_as_itself) {
+  VerdictLine line = sample_line();
+  const std::string hostile = testing::hostile_text();
+  line.trial = line.name = line.message = hostile;
+  line.tensors = {{hostile, hostile, 1, 2, hostile}};
+  line.missing_workers = {hostile};
+  line.skips = {{hostile, hostile, hostile}};
+  line.status = RuleStatus::Explained;
+  EXPECT_THAT(testing::raw_in(to_json(line)), ::testing::IsEmpty());
+  EXPECT_THAT(testing::raw_in(to_text(line)), ::testing::IsEmpty());
+  const auto json = nlohmann::ordered_json::parse(to_json(line));
+  EXPECT_EQ(json["name"], hostile);
+  EXPECT_EQ(json["missing_workers"][0], hostile);
 }
 
 TEST(VerdictLineJson, any_name_is_escaped_and_bytes_that_are_not_utf8_are_replaced) {

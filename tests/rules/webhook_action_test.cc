@@ -1,3 +1,7 @@
+#include <signal.h>
+
+#include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -15,6 +19,67 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Server = LoopbackServer;
+
+// An HTTPS server whose certificate an authority of its own has signed; it answers 204. The
+// programs are openssl, which makes the certificates, and python3.
+class TlsServer {
+ public:
+  explicit TlsServer(const std::string& folder) {
+    const std::string script =
+        "cd '" + folder +
+        "' && {\n"
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj "
+        "/CN=ca\n"
+        "openssl req -newkey rsa:2048 -nodes -keyout key.pem -out server.csr -subj /CN=127.0.0.1\n"
+        "echo subjectAltName=IP:127.0.0.1 > names\n"
+        "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+        "-extfile names -out cert.pem\n"
+        "} > openssl.log 2>&1\n"
+        "exec python3 -c '\n"
+        "import http.server, os, ssl, sys\n"
+        "class Handler(http.server.BaseHTTPRequestHandler):\n"
+        "  def do_POST(self):\n"
+        "    self.rfile.read(int(self.headers[\"Content-Length\"]))\n"
+        "    self.send_response(204)\n"
+        "    self.end_headers()\n"
+        "  def log_message(self, *rest): pass\n"
+        "server = http.server.HTTPServer((\"127.0.0.1\", 0), Handler)\n"
+        "context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n"
+        "context.load_cert_chain(\"cert.pem\", \"key.pem\")\n"
+        "server.socket = context.wrap_socket(server.socket, server_side=True)\n"
+        "print(os.getpid(), server.server_port, flush=True)\n"
+        "server.serve_forever()'\n";
+    output_ = ::popen(script.c_str(), "r");
+    if (output_ == nullptr || std::fscanf(output_, "%d %d", &process_, &port_) != 2)
+      throw std::runtime_error("no TLS server: " + text_of(folder + "/openssl.log"));
+  }
+  ~TlsServer() {
+    ::kill(process_, SIGKILL);
+    ::pclose(output_);
+  }
+  TlsServer(const TlsServer&) = delete;
+  TlsServer& operator=(const TlsServer&) = delete;
+
+  std::string url() const { return "https://127.0.0.1:" + std::to_string(port_) + "/hook"; }
+
+ private:
+  std::FILE* output_ = nullptr;
+  int process_ = 0;
+  int port_ = 0;
+};
+
+TEST_F(ActionQueueTest, a_webhook_trusts_an_authority_that_the_options_or_the_environment_name) {
+  environment_.unset("SSL_CERT_FILE");
+  const TlsServer server(scratch_.path());
+  EXPECT_THAT(carry_out(webhook(server.url())), StartsWith("failed"));
+  options_.performer.webhook_authority = file("ca.pem");
+  EXPECT_EQ(carry_out(webhook(server.url())), "done 1 the receiver answered 204");
+  options_.performer.webhook_authority.clear();
+  environment_.set("SSL_CERT_FILE", file("ca.pem"));
+  EXPECT_EQ(carry_out(webhook(server.url())), "done 1 the receiver answered 204");
+  options_.performer.webhook_authority = file("absent.pem");  // wins over the environment
+  EXPECT_THAT(carry_out(webhook(server.url())), StartsWith("failed 1"));
+}
 
 TEST_F(ActionQueueTest, a_webhook_is_a_post_of_the_verdict) {
   Server server({204});

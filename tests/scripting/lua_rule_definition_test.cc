@@ -83,6 +83,12 @@ TEST(LuaRuleDefinition, an_unknown_entry_is_told_with_the_nearest_known_one) {
               HasSubstr("rule takes names, and has an entry without one"));
 }
 
+TEST(LuaRuleDefinition, of_several_unknown_entries_the_first_by_name_is_told) {
+  for (int i = 0; i < 20; ++i)  // each state has an order of keys of its own
+    EXPECT_THAT(mistake_in(rule_with("name = 'R', zeta = 1, beta = 1, alpha = 1, omega = 1")),
+                HasSubstr("rule does not know alpha"));
+}
+
 TEST(LuaRuleDefinition, what_is_no_table_is_no_rule) {
   for (const char* argument : {"", "nil", "5", "'x'"})
     EXPECT_THAT(mistake_in("return cupel.rule(" + std::string(argument) + ")"),
@@ -94,6 +100,12 @@ TEST(LuaRuleDefinition, what_is_no_table_is_no_rule) {
 
 std::string parameter_mistake(const std::string& declaration) {
   return mistake_in(rule_with("name = 'R', params = { " + declaration + " }"));
+}
+
+TEST(LuaRuleDefinition, of_several_mistakes_of_parameters_the_first_by_name_is_told) {
+  for (int i = 0; i < 20; ++i)
+    EXPECT_THAT(parameter_mistake("z = 1 / 0, m = 0 / 0, a = 1 / 0, q = 1 / 0"),
+                HasSubstr("params.a is not finite"));
 }
 
 TEST(LuaRuleDefinition, a_default_says_what_a_parameter_is) {

@@ -109,7 +109,7 @@ TEST(TrialObject, tells_of_collections) {
   EXPECT_EQ(asked("trial:collections()"), "{gradients,losses}");
   EXPECT_EQ(asked("trial:collection('gradients').name"), "gradients");
   EXPECT_EQ(asked("trial:collection('gradients').include_regex"), "{^gradient}");
-  EXPECT_EQ(asked("trial:collection('gradients').tensor_names"), "{listed}");
+  EXPECT_EQ(asked("trial:collection('gradients').tensor_names"), "{gradient/a,gradient/b,listed}");
   EXPECT_EQ(asked("trial:collection('absent').tensor_names"), "{}");
 }
 

@@ -54,6 +54,54 @@ class LocalStoreTest : public ::testing::Test {
   LocalStore store_{scratch_.path()};
 };
 
+TEST_F(LocalStoreTest, a_private_store_is_for_its_owner_whatever_the_umask_is) {
+  for (const mode_t mask : {0, 077}) {
+    const std::string root = (scratch_ / ("private" + std::to_string(mask))).string();
+    const mode_t before = ::umask(mask);
+    LocalStore store(root, WatchMethod::Notify, FileAccess::Private);
+    store.put("put/a", bytes_of("x"));
+    const auto piece = bytes_of("x");
+    store.append("appended/b", 0, {&piece, 1});
+    const auto lock = DirectoryLock::try_acquire(root, ".lock", FileAccess::Private);
+    ::umask(before);
+    for (const char* const file : {"put/a", "appended/b", ".lock"})
+      EXPECT_EQ(static_cast<unsigned>(fs::status(root + "/" + file).permissions()), 0600U) << file;
+    for (const char* const folder : {"", "/put", "/appended"})
+      EXPECT_EQ(static_cast<unsigned>(fs::status(root + folder).permissions()), 0700U) << folder;
+  }
+}
+
+TEST_F(LocalStoreTest, a_planted_link_is_neither_appended_to_nor_written_through) {
+  scratch_.add_to_file("victim", "untouched");
+  fs::create_symlink(scratch_ / "victim", scratch_ / "a");
+  EXPECT_THROW(append("a", 0, "x"), StoreError);
+  put("a", "new");
+  EXPECT_EQ(content("victim"), "untouched");
+  EXPECT_EQ(content("a"), "new");
+}
+
+TEST_F(LocalStoreTest, a_held_directory_is_not_made_anew) {
+  const fs::path root = scratch_ / "run";
+  LocalStore store(root.string());
+  store.hold_directory();
+  store.put("a", bytes_of("x"));
+  const auto expect_refusals = [&] {
+    EXPECT_THROW(store.put("b", bytes_of("x")), StoreError);
+    const auto piece = bytes_of("x");
+    EXPECT_THROW(store.append("c", 0, {&piece, 1}), StoreError);
+    EXPECT_THROW(store.remove("a"), StoreError);
+  };
+  fs::rename(root, scratch_ / "moved");
+  expect_refusals();
+  EXPECT_FALSE(fs::exists(root));
+  fs::create_directory(root);
+  expect_refusals();
+  EXPECT_TRUE(fs::is_empty(root));
+  fs::remove(root);
+  fs::rename(scratch_ / "moved", root);
+  store.put("b", bytes_of("x"));
+}
+
 TEST_F(LocalStoreTest, keys_are_paths_below_the_directory) {
   put("a/b", "x");
   EXPECT_EQ(fs::file_size(scratch_ / "a/b"), 1U);

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -295,6 +297,126 @@ TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced)
   std::map<std::string, Names, std::less<>> enforced;
   for (const auto& [name, room] : rooms()) enforced[name] = room.rooms;
   EXPECT_EQ(documented, enforced);
+}
+
+// core/src/new_file.cc makes all files and folders, with their modes and without following links.
+// docs/architecture.md lists who has it do so.
+TEST(Structure, files_are_made_in_one_place_and_the_documents_list_for_whom) {
+  const std::vector<std::string> ways = {"O_CREAT",          "O_TMPFILE",
+                                         "ofstream",         "std::fstream",
+                                         "fopen(",           "freopen(",
+                                         "tmpfile",          "mkstemp",
+                                         "mkdtemp",          "mkostemp",
+                                         "creat(",           "mkdir(",
+                                         "mkdirat(",         "mknod",
+                                         "mkfifo",           "symlink(",
+                                         "create_directory", "create_directories",
+                                         "copy_file",        "fs::copy(",
+                                         "filesystem::copy("};
+  const std::vector<std::string> helpers = {"create_file(", "open_or_create_file(",
+                                            "TemporaryFile"};
+  const std::string maker = "core/src/new_file.cc", promise = "core/include/cupel/core/new_file.h";
+  std::ifstream in(checkout / "docs/architecture.md");
+  const std::string document{std::istreambuf_iterator<char>(in), {}};
+  std::vector<std::string> offences;
+  std::set<std::string> folders = {"cli"};
+  for (const auto& [name, room] : rooms()) folders.insert(name);
+  for (const std::string& folder : folders) {
+    for (const fs::path& file : files_below(checkout / folder)) {
+      const std::string name = fs::relative(file, checkout).string();
+      if (!is_cpp(file) || name == maker || name == promise) continue;
+      std::ifstream source(file);
+      bool makes_files = false;
+      for (std::string line; std::getline(source, line);) {
+        const std::string_view code = std::string_view(line).substr(0, line.find("//"));
+        const auto has = [&](const std::string& word) {
+          const std::size_t at = code.find(word);
+          return at != std::string_view::npos &&
+                 (at == 0 || (std::isalnum(static_cast<unsigned char>(code[at - 1])) == 0 &&
+                              code[at - 1] != '_'));
+        };
+        for (const std::string& way : ways)
+          if (has(way)) offences.push_back(name + ": " + way);
+        makes_files = makes_files || std::ranges::any_of(helpers, has);
+      }
+      if (makes_files && name.ends_with(".cc") &&
+          document.find('`' + name + '`') == std::string::npos)
+        offences.push_back(name + " makes files and is not in docs/architecture.md");
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+// The sources that write without a Printer (cupel/core/printer.h) or make JSON without
+// printable_json(), and why.
+const Names& ways_out() {
+  static const Names table = {
+      // The streams of the process, which become Printers.
+      "cli/src/main.cc has std::cout",
+      "cli/src/main.cc has std::cerr",
+      // Below the Printers: breaks lines, and draws a line that is printable() already.
+      "cli/src/wrapped_lines.cc has std::ostream",
+      "cli/src/wrapped_lines.h has std::ostream",
+      "cli/src/status_line.cc has std::cerr",
+      "cli/src/status_line.h has std::ostream",
+      // Files: values as NumPy has them, pages and rules that people edit.
+      "cli/src/npy_file.cc has std::ostream",
+      "cli/src/npy_file.h has std::ofstream",
+      "cli/src/rules_command.cc has std::ofstream",
+      "core/include/cupel/core/printer.h has std::ostream",
+      // Files that programs read, descriptors that wake threads, keys.
+      "rules/src/file_handle.cc has ::write(",
+      "s3/src/crt_profile.cc has ::write(",
+      "store/src/local_watch.cc has ::write(",
+      "writer/src/metric_log.cc has ::write(",
+      // JSON: two functions for all outputs, and the files of runs and spools.
+      "cli/src/json_text.h has .dump(",
+      "rules/src/json_text.h has .dump(",
+      "core/src/collection_configuration.cc has .dump(",
+      "core/src/configuration_reading.cc has .dump(",
+      "format/src/collections_file.cc has .dump(",
+      "format/src/stop_file.cc has .dump(",
+      "writer/src/checkpoint_metadata.cc has .dump(",
+      "writer/src/metric_log.cc has .dump(",
+      "writer/src/note_text.cc has .dump(",
+      "writer/src/spool.cc has .dump(",
+  };
+  return table;
+}
+
+TEST(Structure, text_leaves_by_the_printer_the_log_and_the_files_in_the_list_only) {
+  const std::vector<std::string> marks = {
+      "std::ostream", "std::ofstream", "std::fstream", "std::cout", "std::cerr",
+      "std::clog",    "printf(",       "fputs(",       "puts(",     "fputc(",
+      "putchar(",     "fwrite(",       "perror(",      "::write(",  ".dump("};
+  const auto has_word = [](const std::string& line, const std::string& mark) {
+    const auto is_of_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    for (std::size_t at = 0; (at = line.find(mark, at)) != std::string::npos; ++at) {
+      const std::size_t end = at + mark.size();
+      const bool begins = mark.front() == '.' || at == 0 || !is_of_name(line[at - 1]);
+      const bool ends = mark.back() == '(' || end == line.size() || !is_of_name(line[end]);
+      if (begins && ends) return true;
+    }
+    return false;
+  };
+  Names found;
+  Names folders = {"cli"};
+  for (const auto& [name, room] : rooms()) folders.insert(name);
+  for (const std::string& folder : folders)
+    for (const fs::path& file : files_below(checkout / folder)) {
+      if (!is_cpp(file)) continue;
+      std::ifstream in(file);
+      for (std::string line; std::getline(in, line);) {
+        const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
+        if (line.compare(text, 2, "//") == 0) continue;
+        for (const std::string& mark : marks)
+          if (has_word(line, mark))
+            found.insert(fs::relative(file, checkout).string() + " has " + mark);
+      }
+    }
+  EXPECT_EQ(found, ways_out());
 }
 
 TEST(Structure, nothing_is_left_to_be_done_later) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <stop_token>
 #include <thread>
 
@@ -65,6 +66,24 @@ struct CopiedRun : MemoryRun {
     return *this;
   }
 };
+
+// Zeros that use no disk: who copied or read them would take minutes and the space of a terabyte.
+TEST(CopyRun, what_lies_behind_the_values_of_a_sparse_file_is_neither_read_nor_copied) {
+  CopiedRun run;
+  run.two_segments();
+  const ScratchDirectory sparse, copied;
+  LocalStore from(sparse.path()), to(copied.path());
+  for (const ObjectInfo& info : run.store->list("")) from.put(info.key, *run.store->get(info.key));
+  for (const ObjectInfo& info : run.store->list(kEventsPrefix))
+    std::filesystem::resize_file(sparse / info.key, std::uintmax_t{1} << 40U);
+  const CopyReport report = copy_run(from, to);
+  EXPECT_LT(report.bytes, 100'000U);
+  for (const ObjectInfo& info : to.list("")) EXPECT_LT(info.size, 100'000U) << info.key;
+  EXPECT_EQ(verify_run(to).damages(), 0U);
+  EXPECT_EQ(described(std::make_shared<LocalStore>(copied.path())),
+            described(std::make_shared<LocalStore>(sparse.path())));
+  EXPECT_GE(verify_run(from).damages(), 1U);  // the sealed file does not end where it should
+}
 
 TEST(CopyRun, a_copy_answers_as_the_run_does) {
   CopiedRun run;

@@ -54,6 +54,20 @@ TEST(NameSelection, selects_everything_by_default) {
               ElementsAre("0 g1 worker_0", "0 g2 worker_0", "0 loss worker_0", "0 w1 worker_0"));
 }
 
+TEST(NameSelection, selects_what_joins_a_collection_while_it_is_used) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.collection("mine", {});
+  writer.save(0, {raw("a", {1}).joining({"mine"}), raw("b", {1})});
+  const Trial trial = run.open();
+  NameSelection mine({"mine"});
+  EXPECT_THAT(at(trial, 0, mine), ElementsAre("0 a worker_0"));
+  writer.save(1, {raw("a", {1}), raw("b", {1}).joining({"mine"})});
+  trial.refresh();
+  EXPECT_THAT(at(trial, 1, mine), ElementsAre("1 a worker_0", "1 b worker_0"));
+  EXPECT_THAT(at(trial, 0, mine), ElementsAre("0 a worker_0", "0 b worker_0"));
+}
+
 TEST(NameSelection, selects_what_any_collection_or_pattern_does) {
   const SmallRun run;
   NameSelection some({"gradients", "weights"}, {"^lo", "2"});

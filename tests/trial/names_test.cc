@@ -157,6 +157,37 @@ TEST(RunCollections, that_grow_are_read_again) {
   EXPECT_THAT(trial.tensor_names({.collection = "listed"}), ElementsAre("acc", "bias"));
 }
 
+TEST(RunCollections, hold_what_joined_them_as_the_index_says) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.collection("mine", {"^m"}, {"listed"});
+  writer.save(0, {raw("m1", {1}), raw("listed", {1}), raw("a", {1}).joining({"mine", "yours"})});
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("a", "listed", "m1"));
+  EXPECT_THAT(trial.tensor_names({.collection = "yours"}), ElementsAre("a"));
+  EXPECT_THAT(trial.collection("mine").tensor_names(), ElementsAre("a", "listed"));
+  EXPECT_TRUE(trial.collections().contains("yours"));
+  writer.save(1, {raw("b", {1}).joining({"yours"}), raw("m1", {1}).joining({"yours"})});
+  EXPECT_THAT(trial.tensor_names({.collection = "yours"}), ElementsAre("a", "b", "m1"));
+  EXPECT_THAT(trial.tensor_names({.step = 0, .collection = "yours"}), ElementsAre("a", "m1"));
+  writer.finish();
+  trial.refresh();
+  EXPECT_THAT(trial.collection("mine").tensor_names(), ElementsAre("a", "listed", "m1"));
+  EXPECT_THAT(trial.collections().at("yours").tensor_names(), ElementsAre("a", "b", "m1"));
+}
+
+TEST(RunCollections, hold_what_joined_them_before_the_range_of_steps) {
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.put_after(3);
+  for (std::int64_t step = 0; step < 3; ++step)
+    writer.save(step, {raw("a", {1}).joining(step == 0 ? Names{"mine"} : Names{})});
+  writer.finish();
+  const Trial trial = run.open({.range_steps = {.begin = 2}});
+  EXPECT_THAT(trial.steps(), ElementsAre(2));
+  EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("a"));
+}
+
 TEST(ReservedTensors, are_not_tensors_of_the_run) {
   NamedRun run;
   run.writer.save({2, Mode::Train, 1}, {raw("bias", {1}), scalar("cupel/overhead", 0.25)});

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -135,6 +137,48 @@ TEST(StepRanges, keep_attempts_apart) {
   EXPECT_THAT(run.open({.range_steps = {.begin = 4}}).steps(), ElementsAre(9, 12));
   EXPECT_THAT(run.open({.range_steps = {.begin = 10}}).steps(), ElementsAre(12));
   EXPECT_THAT(run.open({.range_steps = {.end = 5}}).steps(), ElementsAre(0, 1));
+}
+
+std::chrono::duration<double> processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// A run with one step and these collections.
+void write_run(MemoryRun& run, const Collections& collections) {
+  run.worker().save_steps({0}).close();
+  run.store->put(collections_key("worker_0"),
+                 encode_collections_file({1, "cafe", "worker_0", 0, collections}));
+}
+
+// Linear: a quadratic reader takes 8 s for these.
+TEST(OpeningATrial, of_a_run_with_100_000_collections_takes_less_than_two_seconds) {
+  MemoryRun run;
+  Collections collections;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    collections.emplace(name, Collection(name));
+  }
+  write_run(run, collections);
+  const auto begin = processor_time();
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.tensor_names({.collection = "c77777"}), IsEmpty());
+  EXPECT_LT((processor_time() - begin).count(), 2);
+  EXPECT_THAT(trial.collections(), SizeIs(100'000U));
+}
+
+// Earlier versions list every saved tensor.
+TEST(OpeningATrial, of_a_run_with_80_mb_of_names_in_its_collections_file) {
+  MemoryRun run;
+  Collection all("all");
+  for (int i = 0; i < 20'000; ++i) {
+    std::string name = std::to_string(i);
+    all.add_tensor_name(name.insert(0, 4000 - name.size(), 'n'));
+  }
+  write_run(run, {{"all", all}});
+  ASSERT_GT(run.store->stat(collections_key("worker_0"))->size, std::uint64_t{64} << 20U);
+  EXPECT_THAT(run.open().collection("all").tensor_names(), SizeIs(20'000U));
 }
 
 }  // namespace

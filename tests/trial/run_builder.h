@@ -31,7 +31,12 @@ struct SavedTensor {
   std::optional<std::vector<std::byte>> bytes = {};
   std::optional<ValueCounts> counts = {};
   ReductionValues reductions = {};
+  std::vector<std::string> collections = {};
 
+  SavedTensor joining(std::vector<std::string> names) && {
+    collections = std::move(names);
+    return std::move(*this);
+  }
   SavedTensor with(std::string_view reduction, double value) && {
     reductions.put(require_reduction(reduction), value);
     return std::move(*this);
@@ -241,6 +246,7 @@ class WorkerWriter {
     if (tensor.shape) row.shape = &*tensor.shape;
     row.counts = tensor.counts;
     row.reductions = tensor.reductions;
+    row.collections = tensor.collections;
     if (!tensor.bytes) return row;
     if (tensor.bytes->size() <= kMaxInlineBytes) {
       row.inline_value = *tensor.bytes;

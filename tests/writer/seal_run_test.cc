@@ -76,6 +76,14 @@ TEST_F(SealRun, what_was_left_open_is_sealed_with_the_same_rows) {
   EXPECT_EQ(defect({0, 1, 2}), "");
 }
 
+TEST_F(SealRun, what_joined_a_collection_is_in_it_when_the_segment_is_sealed) {
+  run_.save(3, {filled("w", 100, 3), scalar("late", 1).joining({"mine"})});
+  EXPECT_EQ(seal().sealed, 1U);
+  EXPECT_EQ(defect({0, 1, 2, 3}), "");
+  const Trial trial(std::make_shared<LocalStore>(scratch_.path()));
+  EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("late"));
+}
+
 TEST_F(SealRun, a_sealed_run_is_not_touched) {
   run_.seal();
   const Contents before = contents();
@@ -205,6 +213,22 @@ TEST_F(SealRun, values_of_a_segment_that_must_have_had_an_index_are_not_thrown_a
   store_.remove("index/0000-000000000/000000000000_worker_0.arrow");
   EXPECT_THAT(seal().damaged, ElementsAre(HasSubstr("its index file is missing")));
   EXPECT_TRUE(store_.stat("events/0000-000000000/000000000000_worker_0.arrow"));
+}
+
+// A disk leaves them that was full when the index of the segment was begun: the next segment has
+// its number.
+TEST_F(SealRun, values_of_a_segment_whose_number_another_has_go) {
+  const ScratchDirectory elsewhere;
+  LocalStore other(elsewhere.path());
+  WorkerWriter begun(other);
+  begun.save_steps({0}).seal().save_steps({1}).seal().encode(3, {filled("w", 100, 3)});
+  const std::vector<std::byte> values = other.get(begun.events_key()).value();
+  run_.seal().save(5, {filled("w", 100, 5), scalar("loss", 1)});
+  for (const std::size_t kept : {values.size(), std::size_t{20}, std::size_t{0}}) {
+    store_.put(begun.events_key(), std::span(values).first(kept));
+    EXPECT_THAT(seal().damaged, IsEmpty()) << kept;
+    EXPECT_FALSE(store_.stat(begun.events_key())) << kept;
+  }
 }
 
 TEST_F(SealRun, a_run_that_is_being_written_is_refused) {

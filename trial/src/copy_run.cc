@@ -21,6 +21,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "run_listing.h"
 #include "segment_copy.h"
 #include "work_ahead.h"
@@ -175,7 +176,7 @@ void RunCopy::commit(Job& job) {
 void RunCopy::copy_collections(const std::string& worker) {
   collections_read_at_[worker] = events_;
   const std::string key = collections_key(worker);
-  auto bytes = from_.get(key);
+  auto bytes = from_.get(key, format_limits().collections_file);
   if (!bytes) throw FormatError(key, 0, "the file is missing, though the worker is in the run");
   const CollectionsFile file = decode_collections_file(key, *bytes);
   const auto [run, is_first] = run_of_worker_.try_emplace(worker, file.run);

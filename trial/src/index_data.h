@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "joined_tensors.h"
 #include "names.h"
 #include "rows.h"
 #include "run_collections.h"
@@ -20,6 +21,7 @@ struct IndexData {
   NameTable names;
   FormTable forms;
   LayoutInterner layouts{names};
+  JoinedTensors joined;
   std::deque<RowBlock> blocks;
   StableVector<SegmentFiles> files;
   std::set<std::string, std::less<>> worker_names;

@@ -343,6 +343,8 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
   if (header.step <= worker.progress)
     throw FormatError(segment.key, batch.message_offset,
                       "the segment begins before the end of the one before it");
+  // Also outside the range: a file names what its tensors joined once.
+  if (batch.any_joined) take_joined(batch, first, last);
   if (header.step < range_begin_ || header.step >= range_end_) {
     worker.progress = header.step;
     news_ = true;
@@ -374,6 +376,13 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
   worker.steps->append(rows);
   worker.progress = header.step;
   news_ = true;
+}
+
+void IndexFollower::take_joined(const IndexBatch& batch, std::size_t first, std::size_t last) {
+  for (std::size_t row = first; row < last; ++row)
+    batch.for_each_joined(row, [&](std::string_view collection) {
+      data_.joined.add(data_.names.intern(batch.tensor(row)), collection);
+    });
 }
 
 void IndexFollower::fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows) {

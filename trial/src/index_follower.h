@@ -108,6 +108,7 @@ class IndexFollower {
   void take_step(Worker& worker, Segment& segment, const IndexBatch& batch, std::size_t first,
                  std::size_t last);
   void begin_attempt(Worker& worker, std::int32_t attempt, std::int64_t step);
+  void take_joined(const IndexBatch& batch, std::size_t first, std::size_t last);
   void fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows);
 
   const Store& store_;

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "cupel/format/format_limits.h"
+
 namespace cupel::trial_detail {
 
 namespace {
@@ -18,8 +20,6 @@ namespace {
 // longer by a quarter.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kLongestLastPiece = kPiece + kPiece / 4;
-// A message that does not fit into a piece of this is damage.
-constexpr std::uint64_t kLargestPiece = std::uint64_t{512} << 20U;
 
 // To map memory takes longer than to read and check what comes into it. A sealed batch is smaller
 // than this unless a step is large.
@@ -145,6 +145,8 @@ void IndexWalker::have_next_ready(const std::string& key) {
 WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, std::uint64_t size,
                                  const Take& take, std::uint64_t piece) {
   WalkEnd walk;
+  const std::uint64_t most = format_limits().index_message;
+  piece = std::min(piece, most);
   if (ahead_ && reader.consumed() == 0) {
     if (const std::shared_ptr<AlignedBuffer> whole = ahead_->take(key)) {
       walk.came_short = whole->size() < size;
@@ -168,8 +170,8 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
     if (walk.came_short || from + length >= size) return walk;
     // The piece ended inside a message; one that is larger than a piece needs a larger one.
     if (reader.consumed() != from) continue;
-    if (piece >= kLargestPiece) throw FormatError(key, from, "a message is too long");
-    piece *= 2;
+    if (piece >= most) throw FormatError(key, from, "a message is too long");
+    piece = std::min(2 * piece, most);
   }
 }
 

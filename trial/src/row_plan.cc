@@ -5,8 +5,8 @@
 
 namespace cupel {
 
+using trial_detail::CollectionFilter;
 using trial_detail::IndexData;
-using trial_detail::NameFilter;
 using trial_detail::NameLayout;
 using trial_detail::RowPlan;
 using trial_detail::StepPart;
@@ -66,17 +66,18 @@ const PatternList& NameSelection::patterns() const noexcept { return state_->pat
 
 void NameSelection::State::use(const Snapshot& snapshot, TrialIndex& index) {
   const bool other_run = data_ != snapshot.data;
-  if (!other_run && run_collections_ == snapshot.collections) return;
-  std::vector<const NameFilter*> filters;
+  const std::size_t joined = snapshot.data->joined.size();
+  if (!other_run && run_collections_ == snapshot.collections && joined_ == joined) return;
+  std::vector<CollectionFilter> filters;
   for (const std::string& name : collections) {
-    if (const NameFilter* filter = snapshot.collections->filter(name))
-      filters.push_back(filter);
+    if (const auto filter = snapshot.collection_filter(name))
+      filters.push_back(*filter);
     else
       index.warn_once("The run has no collection of this name: " + name);
   }
   if (!patterns.empty()) {
     if (other_run) pattern_filter_ = snapshot.data->patterns.get(patterns);
-    filters.push_back(pattern_filter_.get());
+    filters.push_back({.filter = pattern_filter_.get()});
   }
   if (other_run || filters != filters_) {
     plans_.clear();
@@ -86,12 +87,13 @@ void NameSelection::State::use(const Snapshot& snapshot, TrialIndex& index) {
   filters_ = std::move(filters);
   data_ = snapshot.data;
   run_collections_ = snapshot.collections;
+  joined_ = joined;
 }
 
 bool NameSelection::State::selects(std::uint32_t id) const {
   if (collections.empty() && patterns.empty()) return true;
-  return std::any_of(filters_.begin(), filters_.end(), [&](const NameFilter* filter) {
-    return filter->selects(id, data_->names[id]);
+  return std::any_of(filters_.begin(), filters_.end(), [&](const CollectionFilter& filter) {
+    return filter.selects(id, data_->names[id]);
   });
 }
 

@@ -63,7 +63,8 @@ struct NameSelection::State {
   std::shared_ptr<const trial_detail::IndexData> data_;
   std::shared_ptr<const trial_detail::RunCollections> run_collections_;
   std::shared_ptr<const trial_detail::NameFilter> pattern_filter_;
-  std::vector<const trial_detail::NameFilter*> filters_;
+  std::vector<trial_detail::CollectionFilter> filters_;
+  std::size_t joined_ = 0;  // memberships that were known when the filters were made
   Plans plans_;
   Plans::const_iterator last_ = plans_.end();
   std::size_t planned_rows_ = 0;

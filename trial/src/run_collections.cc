@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cupel/core/crc32c.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 
 namespace cupel::trial_detail {
@@ -17,9 +18,22 @@ bool select_alike(const Collection& a, const Collection& b) {
          a.include_regex().texts() == b.include_regex().texts();
 }
 
+/// Workers list the names that they saved; the rest they all say.
+void add_names(Collection& merged, const Collection& other) {
+  for (const std::string& tensor : other.tensor_names()) merged.add_tensor_name(tensor);
+}
+
+void add(std::optional<Collection>& merged, const Collection& other) {
+  if (merged) {
+    add_names(*merged, other);
+  } else {
+    merged = other;
+  }
+}
+
 /// Nothing if there is no such file any more.
 std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
-  const auto bytes = store.get(info.key);
+  const auto bytes = store.get(info.key, format_limits().collections_file);
   if (!bytes) return std::nullopt;
   return RunCollections::File{info.identity, info.size, crc32c(*bytes),
                               decode_collections_file(info.key, *bytes)};
@@ -49,23 +63,41 @@ RunCollections::RunCollections(Files files, const RunCollections* before)
     } else if (file.content.attempt == newest_attempt) {
       num_workers_ = std::max(num_workers_, file.content.num_workers);
     }
+  }
+  if (before != nullptr) filters_ = filters_still_right(*before);
+}
+
+RunCollections::Filters RunCollections::filters_still_right(const RunCollections& before) const {
+  Filters filters;
+  {
+    const std::lock_guard lock(before.mutex_);
+    filters = before.filters_;
+  }
+  std::erase_if(filters, [&](const auto& entry) {
+    const auto now = find(entry.first);
+    return !now || !select_alike(entry.second->collection(), *now);
+  });
+  return filters;
+}
+
+std::optional<Collection> RunCollections::find(std::string_view name) const {
+  std::optional<Collection> merged;
+  for (const auto& [worker, file] : files_) {
+    const auto found = file.content.collections.find(name);
+    if (found != file.content.collections.end()) add(merged, found->second);
+  }
+  return merged;
+}
+
+Collections RunCollections::all() const {
+  Collections all;
+  for (const auto& [worker, file] : files_) {
     for (const auto& [name, collection] : file.content.collections) {
-      const auto [merged, is_new] = all_.try_emplace(name, collection);
-      if (is_new) continue;
-      for (const std::string& tensor : collection.tensor_names())
-        merged->second.add_tensor_name(tensor);
+      const auto [merged, is_new] = all.try_emplace(name, collection);
+      if (!is_new) add_names(merged->second, collection);
     }
   }
-  for (const auto& [name, collection] : all_) {
-    std::shared_ptr<const NameFilter> filter;
-    if (before != nullptr) {
-      const auto old = before->filters_.find(name);
-      if (old != before->filters_.end() && select_alike(old->second->collection(), collection))
-        filter = old->second;
-    }
-    if (!filter) filter = std::make_shared<const NameFilter>(collection);
-    filters_.emplace(name, std::move(filter));
-  }
+  return all;
 }
 
 std::shared_ptr<const RunCollections> RunCollections::read(const Store& store) {
@@ -154,9 +186,14 @@ std::optional<FormatError> RunCollections::replacement(const std::string& worker
                          was.run + ", and now there is run " + is.run);
 }
 
-const NameFilter* RunCollections::filter(std::string_view collection) const noexcept {
-  const auto found = filters_.find(collection);
-  return found == filters_.end() ? nullptr : found->second.get();
+const NameFilter* RunCollections::filter(std::string_view collection) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = filters_.find(collection);
+  if (known != filters_.end()) return known->second.get();
+  auto found = find(collection);
+  if (!found) return nullptr;
+  auto filter = std::make_shared<const NameFilter>(*std::move(found));
+  return filters_.emplace(std::string(collection), std::move(filter)).first->second.get();
 }
 
 std::shared_ptr<const NameFilter> PatternFilters::get(const PatternList& patterns) {

@@ -35,7 +35,8 @@ class NameFilter {
   mutable std::vector<Answer> answers_;  // by name id; guarded by mutex_
 };
 
-/// What the collections files of all workers say together. Immutable.
+/// What the collections files of all workers say together. Immutable; collections of several files
+/// are merged when they are asked for, so that a run with very many is opened fast.
 class RunCollections {
  public:
   struct File {
@@ -65,20 +66,25 @@ class RunCollections {
   News read_changes(const Store& store) const;
 
   const Files& files() const noexcept { return files_; }
-  const Collections& all() const noexcept { return all_; }
+  /// With what every file says of it; nothing if none names it.
+  std::optional<Collection> find(std::string_view name) const;
+  Collections all() const;
   /// Of the newest attempt.
   std::int64_t num_workers() const noexcept { return num_workers_; }
-  /// Null for a collection the run does not have.
-  const NameFilter* filter(std::string_view collection) const noexcept;
+  /// Null for a collection the run does not have. Any thread.
+  const NameFilter* filter(std::string_view collection) const;
 
  private:
   std::optional<FormatError> replacement(const std::string& worker, const File& now,
                                          const Files& files) const;
 
+  using Filters = std::map<std::string, std::shared_ptr<const NameFilter>, std::less<>>;
+  Filters filters_still_right(const RunCollections& before) const;
+
   Files files_;
-  Collections all_;
   std::int64_t num_workers_ = 1;
-  std::map<std::string, std::shared_ptr<const NameFilter>, std::less<>> filters_;
+  mutable std::mutex mutex_;
+  mutable Filters filters_;  // of collections that were asked for; guarded by mutex_
 };
 
 /// Filters of patterns given in queries, by their texts.

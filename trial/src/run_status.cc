@@ -66,10 +66,12 @@ RunStatus Trial::status() const {
     case LockState::Unseen:
       break;
   }
-  using std::chrono::microseconds;
+  // In seconds: the system's clock counts nanoseconds, which end in the year 2262.
+  using std::chrono::seconds;
   const std::int64_t newest = newest_time_us(reading);
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const bool is_silent = newest > 0 && now - microseconds(newest) > kSilentAfter;
+  const seconds now =
+      std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const bool is_silent = newest > 0 && now - seconds(newest / 1'000'000) > kSilentAfter;
   return is_silent ? RunStatus::Silent : RunStatus::Running;
 }
 

@@ -23,6 +23,7 @@
 #include "cupel/core/error.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/events_writer.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_salvage.h"
 #include "index_walk.h"
 #include "run_listing.h"
@@ -34,8 +35,7 @@ namespace {
 using trial_detail::RunListing;
 
 constexpr std::uint64_t kEventsBatchBytes = std::uint64_t{16} << 20U;
-constexpr std::uint64_t kLargestSalvaged = std::uint64_t{2} << 30U;  // an index file
-constexpr std::size_t kValuesTold = 100;                             // of one file
+constexpr std::size_t kValuesTold = 100;  // of one file
 constexpr std::int64_t kNothingHidden = std::numeric_limits<std::int64_t>::max();
 
 /// Writes the events file of a segment; there is none until a value comes.
@@ -46,7 +46,7 @@ class SalvagedValues {
 
   /// Takes a value of the step; `place` gets its offset when the batch is written.
   void add(std::int64_t step, std::string_view tensor, AlignedBuffer bytes, ValueLocation& place) {
-    bytes_ += bytes.size();
+    bytes_ += bytes.size() + events_column_bytes(tensor);
     batch_.push_back({std::string(tensor), std::move(bytes), &place});
     if (bytes_ >= kEventsBatchBytes) write(step);
   }
@@ -193,7 +193,7 @@ std::optional<CollectionsFile> RunSalvage::collections_of(const std::string& wor
                                                           std::string& problem) const {
   const std::string key = collections_key(worker);
   try {
-    auto read = from_.get(key);
+    auto read = from_.get(key, format_limits().collections_file);
     if (!read) throw FormatError(key, 0, "the file is missing");
     CollectionsFile file = decode_collections_file(key, *read);
     if (file.worker != worker) throw FormatError(key, 0, "the file says worker " + file.worker);
@@ -286,7 +286,7 @@ void RunSalvage::salvage_segment(const SegmentName& name, bool must_be_sealed, A
 std::shared_ptr<const AlignedBuffer> RunSalvage::read_index(const std::string& key) const {
   for (int repeat = 0; repeat < trial_detail::kMaxRepeats; ++repeat) {
     const auto info = from_.stat(key);
-    if (!info || info->size > kLargestSalvaged) return nullptr;
+    if (!info || info->size > format_limits().index_file) return nullptr;
     auto file = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(info->size));
     if (info->size > 0) file->resize(from_.get_range(key, 0, file->span()));
     const auto now = from_.stat(key);

@@ -21,6 +21,7 @@ namespace cupel::trial_detail {
 namespace {
 
 constexpr std::uint64_t kWindow = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kMostBetween = 4096;  // bytes between values that are read together
 // Longer values are read in pieces, and not all of them is checked.
 constexpr std::uint64_t kLongValue = std::uint64_t{256} << 20U;
 static_assert(kWindow % (8 * StatisticsAccumulator::kBlockElements) == 0);
@@ -156,14 +157,15 @@ void SegmentCheck::take(const IndexBatch& batch) {
   }
   std::sort(in_events.begin(), in_events.end(),
             [](const RowClaims& a, const RowClaims& b) { return a.offset < b.offset; });
-  for (RowClaims& claims : in_events) {
+  for (std::size_t i = 0; i < in_events.size(); ++i) {
     if (stop_.stop_requested()) return;
-    check_value(claims);
+    RowClaims& claims = in_events[i];
+    check_value(claims, std::span(in_events).subspan(i));
     stored_.push_back({claims.offset, claims.length, claims.step, std::move(claims.tensor)});
   }
 }
 
-void SegmentCheck::check_value(const RowClaims& claims) {
+void SegmentCheck::check_value(const RowClaims& claims, std::span<const RowClaims> rest) {
   const auto inside = [&] {
     return claims.offset <= events_size_ && claims.length <= events_size_ - claims.offset;
   };
@@ -179,7 +181,7 @@ void SegmentCheck::check_value(const RowClaims& claims) {
     return;
   }
   if (claims.length > kLongValue) return check_long_value(claims);
-  const auto bytes = fetch(claims);
+  const auto bytes = fetch(claims, rest);
   if (!bytes) {
     findings.damage(events_key_, claims.offset, claims.subject() + " is cut off");
   } else if (crc32c(*bytes) != claims.crc32c) {
@@ -189,14 +191,30 @@ void SegmentCheck::check_value(const RowClaims& claims) {
   }
 }
 
-/// The bytes of a value; nothing when the file ends before them.
-std::optional<std::span<const std::byte>> SegmentCheck::fetch(const RowClaims& claims) {
+/// How much to read for a value: with the values that lie close behind it, and no more, because a
+/// file may be sparse. Where requests cost, a window.
+std::uint64_t SegmentCheck::length_with_neighbours(std::span<const RowClaims> rest) const {
+  const RowClaims& first = rest.front();
+  const std::uint64_t there = events_size_ - first.offset;
+  if (!store_.can_append()) return std::max(first.length, std::min(kWindow, there));
+  std::uint64_t length = first.length;
+  for (const RowClaims& next : rest.subspan(1)) {
+    const std::uint64_t from = next.offset - first.offset;
+    if (from > length + kMostBetween || next.length > kWindow || from + next.length > kWindow)
+      break;
+    length = std::max(length, from + next.length);
+  }
+  return std::min(length, there);
+}
+
+/// The bytes of a value, which `rest` begins with; nothing when the file ends before them.
+std::optional<std::span<const std::byte>> SegmentCheck::fetch(const RowClaims& claims,
+                                                              std::span<const RowClaims> rest) {
   const bool in_window = claims.offset >= window_begin_ &&
                          claims.offset - window_begin_ <= window_.size() &&
                          claims.length <= window_.size() - (claims.offset - window_begin_);
   if (!in_window) {
-    const std::uint64_t wanted =
-        std::max(claims.length, std::min(kWindow, events_size_ - claims.offset));
+    const std::uint64_t wanted = length_with_neighbours(rest);
     if (window_.size() < wanted || window_.size() > kWindow)
       window_ = AlignedBuffer(static_cast<std::size_t>(wanted));
     window_.resize(static_cast<std::size_t>(wanted));

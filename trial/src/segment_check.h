@@ -50,9 +50,11 @@ class SegmentCheck {
     ++values;
     value_bytes += bytes;
   }
-  void check_value(const RowClaims& claims);
+  void check_value(const RowClaims& claims, std::span<const RowClaims> rest);
   void check_long_value(const RowClaims& claims);
-  std::optional<std::span<const std::byte>> fetch(const RowClaims& claims);
+  std::uint64_t length_with_neighbours(std::span<const RowClaims> rest) const;
+  std::optional<std::span<const std::byte>> fetch(const RowClaims& claims,
+                                                  std::span<const RowClaims> rest);
   void check_events();
   void walk_events(std::uint64_t size, std::uint64_t needed);
   void check_unsealed_events(SegmentEnd end, std::uint64_t consumed, std::uint64_t needed,

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_reader.h"
+#include "cupel/format/segment_remains.h"
 #include "index_walk.h"
 
 namespace cupel::trial_detail {
@@ -18,7 +20,8 @@ namespace cupel::trial_detail {
 namespace {
 
 constexpr std::uint64_t kPiece = std::uint64_t{8} << 20U;
-// What must be put in one piece is held in memory.
+constexpr std::uint64_t kMostBehindValues = std::uint64_t{1} << 20U;
+// Values that must be put in one piece are held in memory.
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{2} << 30U;
 
 }  // namespace
@@ -64,7 +67,7 @@ bool SegmentCopy::read_index() {
 bool SegmentCopy::read_index_as_is(std::uint64_t size) {
   steps_.clear();
   needed_events_ = 0;
-  if (size > kMostAtOnce)
+  if (size > format_limits().index_file)
     throw StoreError(index_key_, false, "it is too large to be copied in one piece",
                      from_.location());
   auto file = std::make_shared<AlignedBuffer>(static_cast<std::size_t>(size));
@@ -101,6 +104,9 @@ bool SegmentCopy::copy_events() {
   if (!size && needed_events_ == 0) return true;
   if (!size) throw FormatError(events_key_, 0, "the events file is missing");
   if (*size < needed_events_) throw FormatError(events_key_, *size, "the events file lacks values");
+  // A footer, and values of steps that were given up, lie behind what the index has.
+  const std::uint64_t expected = needed_events_ + needed_events_ / 8 + kMostBehindValues;
+  if (*size > expected) return copy_committed_values(expected);
   has_events_ = true;
   if (to_.can_append()) return stream(*size);
   if (*size > kMostAtOnce)
@@ -112,6 +118,36 @@ bool SegmentCopy::copy_events() {
   bytes.resize(from_.get_range(events_key_, 0, bytes.span()));
   if (bytes.size() < needed_events_)
     throw FormatError(events_key_, bytes.size(), "the events file lacks values");
+  if (stop_.stop_requested()) return false;
+  to_.put(events_key_, bytes.span());
+  copied_(bytes.size());
+  return true;
+}
+
+/// Copies the batches of the values that the index has, and seals them anew: whatever lies behind
+/// them, in a sparse file for example, is neither read nor copied.
+bool SegmentCopy::copy_committed_values(std::uint64_t readable) {
+  if (needed_events_ == 0) return true;
+  has_events_ = true;
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
+    return from_.get_range(events_key_, offset, out);
+  };
+  const EventsRemains values = read_events_remains(segment_.name, readable, read, needed_events_);
+  const std::span<const std::byte> footer(values.footer);
+  if (to_.can_append()) {
+    if (!stream(values.kept_bytes)) return false;
+    if (is_sealed_) {
+      to_.append(events_key_, values.kept_bytes, std::array{footer});
+      to_.sync(events_key_);
+    }
+    return true;
+  }
+  const std::size_t behind = is_sealed_ ? footer.size() : 0;
+  AlignedBuffer bytes(static_cast<std::size_t>(values.kept_bytes) + behind);
+  const auto kept = bytes.span().first(static_cast<std::size_t>(values.kept_bytes));
+  if (from_.get_range(events_key_, 0, kept) != kept.size())
+    throw FormatError(events_key_, kept.size(), "the events file lacks values");
+  std::ranges::copy(footer.first(behind), bytes.span().subspan(kept.size()).begin());
   if (stop_.stop_requested()) return false;
   to_.put(events_key_, bytes.span());
   copied_(bytes.size());

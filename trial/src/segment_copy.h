@@ -49,6 +49,7 @@ class SegmentCopy {
   bool read_index();
   bool read_index_as_is(std::uint64_t size);
   bool copy_events();
+  bool copy_committed_values(std::uint64_t readable);
   bool stream(std::uint64_t size);
 
   const Store& from_;

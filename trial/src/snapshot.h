@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,14 @@ class Snapshot {
   std::shared_ptr<const trial_detail::IndexData> data;
   std::vector<Worker> workers;  ///< All that are known, worker_2 before worker_10.
   std::shared_ptr<const trial_detail::RunCollections> collections;
+  /// What a collection selects; nothing for one that the run does not have.
+  std::optional<trial_detail::CollectionFilter> collection_filter(std::string_view name) const {
+    trial_detail::CollectionFilter filter{.filter = collections->filter(name),
+                                          .members = data->joined.members(name)};
+    if (filter.filter == nullptr && filter.members == nullptr) return std::nullopt;
+    if (filter.members != nullptr) filter.joined = filter.members->size();
+    return filter;
+  }
   bool ended = false;
   std::int64_t passed =
       -1;  ///< Steps up to here are settled; the greatest integer once the run ended.

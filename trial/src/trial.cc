@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -13,6 +14,7 @@
 
 namespace cupel {
 
+using trial_detail::CollectionFilter;
 using trial_detail::NameFilter;
 using trial_detail::NameLayout;
 using trial_detail::Reading;
@@ -33,7 +35,7 @@ std::string last_part(std::string_view path) {
 /// Collects pointers to names and hands them out sorted, each once.
 class NameCollector {
  public:
-  NameCollector(const Reading& reading, const NameFilter* filter)
+  NameCollector(const Reading& reading, std::optional<CollectionFilter> filter)
       : reading_(reading), filter_(filter) {}
 
   void add(const NameLayout& layout) {
@@ -57,14 +59,26 @@ class NameCollector {
  private:
   void add(std::uint32_t id) {
     const std::string& name = reading_.tensor_name(id);
-    if (filter_ == nullptr || filter_->selects(id, name)) names_.push_back(&name);
+    if (!filter_ || filter_->selects(id, name)) names_.push_back(&name);
   }
 
   const Reading& reading_;
-  const NameFilter* filter_;
+  std::optional<CollectionFilter> filter_;
   std::vector<const std::string*> names_;
   int layouts_ = 0;
 };
+
+/// Lists the tensors that the collection's patterns find, once the run has ended. Before, they are
+/// still to come.
+void add_found_names(const Snapshot& snapshot, Collection& collection) {
+  if (collection.include_regex().empty()) return;
+  const auto filter = snapshot.collection_filter(collection.name());
+  const Reading reading(&snapshot, std::nullopt);
+  NameCollector names(reading, filter);
+  for (const Snapshot::Worker& worker : snapshot.workers)
+    for (std::size_t i = 0; i < worker.sizes.uses; ++i) names.add(*worker.steps->use(i).layout);
+  for (const std::string& name : names.sorted()) collection.add_tensor_name(name);
+}
 
 }  // namespace
 
@@ -168,14 +182,14 @@ std::vector<std::string> Trial::tensor_names(const TensorQuery& query) const {
   if (!query.regex.empty() && !query.collection.empty())
     throw UsageError("tensor_names takes a regex or a collection, not both");
   const Reading reading = view_->read();
-  const NameFilter* filter = nullptr;
+  std::optional<CollectionFilter> filter;
   std::shared_ptr<const NameFilter> patterns;
   if (!query.regex.empty()) {
     patterns = reading.snapshot().data->patterns.get(query.regex);
-    filter = patterns.get();
+    filter = CollectionFilter{.filter = patterns.get()};
   } else if (!query.collection.empty()) {
-    filter = reading.snapshot().collections->filter(query.collection);
-    if (filter == nullptr) {
+    filter = reading.snapshot().collection_filter(query.collection);
+    if (!filter) {
       view_->index->warn_once("The run has no collection of this name: " + query.collection);
       return {};
     }
@@ -197,7 +211,7 @@ std::vector<std::string> Trial::tensor_names(const TensorQuery& query) const {
     }
   }
   std::vector<std::string> sorted = names.sorted();
-  if (sorted.empty() && filter != nullptr)
+  if (sorted.empty() && filter)
     view_->index->warn_once("No tensor of the run is selected by " +
                             (patterns ? "the patterns: " +
                                             [&] {
@@ -244,13 +258,24 @@ std::vector<std::string> Trial::missing_workers(std::int64_t global_step) const 
   return missing;
 }
 
-Collections Trial::collections() const { return view_->read().snapshot().collections->all(); }
+Collections Trial::collections() const {
+  const Reading reading = view_->read();
+  const Snapshot& snapshot = reading.snapshot();
+  Collections all = snapshot.collections->all();
+  snapshot.data->joined.add_to(all, snapshot.data->names);
+  if (snapshot.ended)
+    for (auto& [name, collection] : all) add_found_names(snapshot, collection);
+  return all;
+}
 
 Collection Trial::collection(std::string_view name) const {
   const Reading reading = view_->read();
-  const Collections& all = reading.snapshot().collections->all();
-  const auto found = all.find(name);
-  return found == all.end() ? Collection(std::string(name)) : found->second;
+  const Snapshot& snapshot = reading.snapshot();
+  Collection collection = snapshot.collections->find(name).value_or(Collection(std::string(name)));
+  if (const auto* const members = snapshot.data->joined.members(name))
+    members->add_names_to(collection, snapshot.data->names);
+  if (snapshot.ended) add_found_names(snapshot, collection);
+  return collection;
 }
 
 StepState Trial::has_passed_step(std::int64_t step, Mode mode) const {

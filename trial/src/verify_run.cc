@@ -16,6 +16,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "findings.h"
 #include "run_listing.h"
@@ -127,7 +128,7 @@ void RunCheck::read_collections() {
     }
     ++report_.collections_files;
     try {
-      const auto bytes = store_.get(info.key);
+      const auto bytes = store_.get(info.key, format_limits().collections_file);
       if (!bytes) continue;  // removed since it was listed
       CollectionsFile file = decode_collections_file(info.key, *bytes);
       if (file.worker != *worker)

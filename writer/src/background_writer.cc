@@ -275,9 +275,25 @@ void BackgroundWriter::lose_gathered(Tasks& gathered) {
 void BackgroundWriter::lose(Step& step) {
   if (std::exchange(step.dropped, true)) return;
   const std::lock_guard lock(mutex_);
-  if (lost_.count++ == 0) lost_.first = step.header.step;
-  lost_.last = step.header.step;
-  lost_.notes.splice(lost_.notes.end(), step.notes);
+  add_lost(lost_, step);
+}
+
+void BackgroundWriter::refuse(Step& step, std::uint64_t bytes) {
+  step.dropped = true;
+  const std::lock_guard lock(mutex_);
+  if (refused_.count == 0) refused_.bytes = bytes;
+  add_lost(refused_, step);
+}
+
+void BackgroundWriter::add_lost(LostSteps& steps, Step& step) {
+  if (steps.count++ == 0) steps.first = step.header.step;
+  steps.last = step.header.step;
+  steps.notes.splice(steps.notes.end(), step.notes);
+}
+
+LostSteps BackgroundWriter::take_refused_steps() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(refused_, {});
 }
 
 LostSteps BackgroundWriter::take_lost_steps() {
@@ -344,7 +360,6 @@ void BackgroundWriter::do_task(CommitStep& task) {
   values_of_.reset();
   if (failed()) return;
   if (is_lost) lose(*task.step);
-  if (task.collections_file) unwritten_collections_ = std::move(task.collections_file);
   if (task.step->dropped) {
     segments_.abandon_step();
   } else {
@@ -352,25 +367,18 @@ void BackgroundWriter::do_task(CommitStep& task) {
   }
 }
 
-void BackgroundWriter::write_collections() {
-  if (!unwritten_collections_) return;
-  const SegmentPolicy& policy = segments_.policy();
-  store_.put(policy.collections_key, *unwritten_collections_,
-             policy.sync == Sync::Off ? Durability::Cached : Durability::Durable);
-  segments_.collections_changed(crc32c(*unwritten_collections_));
-  unwritten_collections_.reset();
-}
-
-void BackgroundWriter::commit(const Step& step) {
+void BackgroundWriter::commit(Step& step) {
   const NamedTensor* replaced = nullptr;
   const std::vector<const Record*> rows = rows_of(step, replaced);
   if (replaced != nullptr && !std::exchange(warned_of_replacing_, true)) {
     log(LogLevel::Warning, "saved more than once in step " + std::to_string(step.header.step) +
                                ", the last value stays (said once): " + replaced->name);
   }
-  write_collections();
   segments_intact_ = false;
-  segments_.commit(step.header, rows);
+  if (const auto bytes = segments_.commit(step.header, rows)) {
+    refuse(step, *bytes);
+    return segments_.abandon_step();
+  }
   const std::int64_t rows_before = next_progress_.rows;
   for (const Record* row : rows) {
     if (is_reserved_tensor(row->tensor->name)) continue;

@@ -45,7 +45,6 @@ struct StreamEnd {
 };
 struct CommitStep {
   std::shared_ptr<Step> step;
-  std::optional<std::vector<std::byte>> collections_file;  // to be put before the step exists
 };
 struct SealNow {};
 struct LastNote {  // is tried also after an error
@@ -68,9 +67,10 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
-// Steps that were handed over whole, and for which the store had no room.
+// Steps that were handed over whole, and for which the store had no room; or that were refused.
 struct LostSteps {
   std::int64_t first = -1, last = -1, count = 0;
+  std::uint64_t bytes = 0;            // of the index rows of the first one, where it was refused
   std::list<std::string> notes = {};  // that rode in them
 };
 
@@ -104,6 +104,8 @@ class BackgroundWriter {
   WriterProgress progress() const;
   // Those since the last call.
   LostSteps take_lost_steps();
+  // Likewise, steps of which the index rows are larger than readers take.
+  LostSteps take_refused_steps();
 
  private:
   void run();
@@ -122,13 +124,14 @@ class BackgroundWriter {
   void do_task(CommitStep& task);
   void do_task(SealNow& task);
   void do_task(LastNote& task);
-  void commit(const Step& step);
-  void write_collections();
+  void commit(Step& step);
   // An error ends writing; want of room costs the steps that have gathered.
   void settle(std::exception_ptr error, Tasks& gathered) noexcept;
   void fail(std::exception_ptr error) noexcept;
   void lose_gathered(Tasks& gathered);
   void lose(Step& step);
+  void refuse(Step& step, std::uint64_t bytes);
+  void add_lost(LostSteps& steps, Step& step);
   void seal_if_due();
   bool can_measure() const { return step_ != nullptr && step_->measuring.has_work(); }
 
@@ -148,7 +151,6 @@ class BackgroundWriter {
   bool warned_of_replacing_ = false;
   std::optional<std::int64_t> values_of_;  // the step that has values written and is not committed
   std::optional<std::int64_t> lost_step_;  // of which nothing more is written
-  std::optional<std::vector<std::byte>> unwritten_collections_;  // of the newest step that has any
   Tasks behind_stream_;           // batches that must not come between a streamed value's pieces
   WriterProgress next_progress_;  // with the next flush
   bool segments_intact_ = true;   // what the segment writer holds is as it was before the task
@@ -160,7 +162,7 @@ class BackgroundWriter {
   bool busy_ = false;
   bool stopping_ = false;
   WriterProgress progress_;
-  LostSteps lost_;
+  LostSteps lost_, refused_;
 
   std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
   std::atomic<std::size_t> records_waiting_{0};

@@ -43,6 +43,7 @@ const Collections& Hook::get_collections() const noexcept { return state_->colle
 void Hook::set_mode(Mode mode) {
   State& s = *state_;
   if (s.is_copy()) return;
+  const State::Alone alone(s);
   s.guarded([&] {
     if (!is_valid(mode)) {
       return s.complain(nullptr,
@@ -59,6 +60,7 @@ Mode Hook::mode() const noexcept { return state_->mode; }
 void Hook::next_step() {
   State& s = *state_;
   if (s.is_copy()) return;
+  const State::Alone alone(s);
   // Training goes on also where we do not, or throw.
   struct CountAnyway {
     State& s;
@@ -81,7 +83,7 @@ std::int64_t Hook::mode_step(Mode mode) const noexcept {
 TensorHandle Hook::handle(std::string_view name, const CollectionNames& collections) {
   State& s = *state_;
   NamedTensor* named = nullptr;
-  if (!s.is_copy()) s.guarded([&] { named = s.tensor(name, collections); });
+  if (!s.is_copy()) s.guarded_naming([&] { named = s.tensor(name, collections); });
   return TensorHandle(named);
 }
 
@@ -97,20 +99,22 @@ void Hook::save_tensor(std::string_view name, const TensorView& view,
     named = static_cast<NamedTensor*>(handle(name, collections).entry_);
   if (is_due(named)) {
     save_due(named, view);
-  } else if (!state_->step_mode && state_->active()) {
+  } else if (!state_->has_begun && state_->active()) {
     state_->guarded([&] { state_->warn_before_first_step(name); });
   }
 }
 
 void Hook::save_due(detail::TensorEntry* entry, const TensorView& view) {
   State& s = *state_;
-  if (s.active()) s.guarded([&] { s.save_due(static_cast<NamedTensor&>(*entry), view); });
+  if (!s.active()) return;
+  auto& named = static_cast<NamedTensor&>(*entry);
+  s.guarded_save(named.name, [&] { s.save_due(named, view); });
 }
 
 void Hook::save_scalar(std::string_view name, double value, const CollectionNames& collections) {
   State& s = *state_;
   if (!s.active()) return;
-  s.guarded([&] {
+  s.guarded_save(name, [&] {
     if (NamedTensor* named = s.tensor(name, collections)) s.save_scalar(*named, value);
   });
 }
@@ -129,7 +133,7 @@ void Hook::save_values_of(std::string_view module, const char* side,
   if (!s.active()) return;
   for (const TensorView& view : views) {
     std::string name;
-    s.guarded([&] {
+    s.guarded_save(module, [&] {
       name = std::string(module) + side;
       name += std::to_string(s.number_of_next(name));
     });
@@ -147,7 +151,9 @@ bool Hook::stop_requested() const noexcept {
 
 HookReport Hook::close() {
   State& s = *state_;
-  if (!s.is_copy() && !s.busy()) s.close();
+  if (s.is_copy() || s.is_inside_call()) return s.told();
+  const State::Alone alone(s);
+  s.close();
   return s.told();
 }
 

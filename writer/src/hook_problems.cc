@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostIllegalNames = 10;
 constexpr std::size_t kMostShownOfName = 80;
+constexpr std::size_t kMostCollectionsNamed = 20;
 
 std::string range_of_steps(std::int64_t first, std::int64_t last) {
   const std::string text = std::to_string(first);
@@ -41,25 +42,38 @@ void Hook::State::report_illegal_name(std::string_view name, const char* defect)
 }
 
 void Hook::State::report_misspelt_collections() {
+  std::size_t count = 0;
   for (const std::string& name : empty_collections(collections, options)) {
+    if (groups.is_joined(name)) continue;
     const std::string hint = builtin_name_meant(name, options.profile);
     if (hint.empty()) continue;  // calls may fill it
     const InvalidCollectionConfiguration error(name, hint);
-    if (options.on_error == OnError::Disable)
-      tell(error.what(), LogLevel::Error);
-    else if (!closed)
+    if (options.on_error == OnError::Disable) {
+      if (++count <= kMostCollectionsNamed) tell(error.what(), LogLevel::Error);
+    } else if (!closed) {
       throw error;
+    }
   }
+  if (count > kMostCollectionsNamed)
+    tell("further collections with nearly the name of a built-in one: " +
+             std::to_string(count - kMostCollectionsNamed),
+         LogLevel::Error);
 }
 
 void Hook::State::report_empty_collections() {
+  std::size_t count = 0;
   for (const std::string& name : empty_collections(collections, options)) {
+    if (groups.is_joined(name)) continue;
     const std::string hint = builtin_name_meant(name, options.profile);
     // The first step has reported misspelt ones, or thrown the first of them.
-    if (hint.empty() || options.on_error == OnError::Throw)
+    if (!hint.empty() && options.on_error != OnError::Throw) continue;
+    if (++count <= kMostCollectionsNamed)
       tell("no call put a tensor into the collection \"" + printable(name) +
            "\", which has no patterns" + hint);
   }
+  if (count > kMostCollectionsNamed)
+    tell("further collections without patterns, into which no call put a tensor: " +
+         std::to_string(count - kMostCollectionsNamed));
 }
 
 void Hook::State::find_earlier_steps() {

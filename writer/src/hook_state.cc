@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <thread>
 #include <tuple>
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
@@ -125,6 +127,8 @@ void Hook::State::open() {
   }
   if (remote) stop_mirror.emplace(remote, stop_file_before);
   if (!writes) return;
+  // What is written is no run without its beginning.
+  if (auto* const folder = dynamic_cast<LocalStore*>(store.get())) folder->hold_directory();
 
   if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
   if ((checkpoints = CheckpointMetadata::from_environment())) {
@@ -145,10 +149,12 @@ void Hook::State::open() {
 }
 
 void Hook::State::prepare() {
-  plan.emplace(collections, options);
+  SavePlan made(collections, options);
+  // Refuses what no reader would open, before anything is saved.
+  const std::uint32_t collections_crc32c = writes ? write_collections() : 0;
+  plan.emplace(std::move(made));
   groups.follow(*plan);
   if (!writes) return;
-  const std::uint32_t collections_crc32c = write_collections();
   writer.emplace(*store, segment_policy(collections_crc32c), *pool, committed_step);
   recorder.emplace(*writer, *pool);
 }
@@ -197,8 +203,38 @@ void Hook::State::disable(const char* what) noexcept {
   }
 }
 
+// A call raises calls_ and then looks at alone_; this thread raises alone_ and then looks at
+// calls_. One of the two sees the other.
+Hook::State::Alone::Alone(State& state) : state_(state) {
+  if (state.is_inside_call()) return;
+  lock_ = std::unique_lock(state.alone_mutex_);
+  state.alone_ = true;
+  constexpr int kTries = 100;
+  for (int tries = 0; state.busy(); ++tries) {
+    if (tries < kTries) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+}
+
+Hook::State::Alone::~Alone() {
+  if (lock_.owns_lock()) state_.alone_ = false;
+}
+
+thread_local Hook::State* Hook::State::current_ = nullptr;
+
+void Hook::State::report_save_beside_step(std::string_view name) {
+  if (reported_save_beside_step_.exchange(true)) return;
+  complain(nullptr,
+           "a thread saved a tensor beside next_step(), set_mode() or close() of another "
+           "thread, and this save was dropped (reported once): " +
+               printable(name));
+}
+
 void Hook::State::warn_before_first_step(std::string_view name) {
-  if (std::exchange(warned_before_first_step_, true)) return;
+  if (warned_before_first_step_.exchange(true)) return;
   log(LogLevel::Warning,
       "saved before the first next_step(), and so not saved (said once): " + printable(name));
 }
@@ -215,23 +251,37 @@ void Hook::State::note(std::string text) {
   notes_.push_back(std::move(text));
 }
 
-/// Returns the checksum of what it wrote.
+// The file holds the configuration, and as much of what calls put into collections as there is
+// room for: the index has all of that. Returns the checksum of what it wrote.
 std::uint32_t Hook::State::write_collections() {
-  Collections now;
-  if (!groups.take_changes(now)) now = collections;
-  const std::vector<std::byte> file =
-      files->collections_file(now, closed ? counters : StepCounters{});
+  const FormatLimits& limits = format_limits();
+  const StepCounters at_close = closed ? counters : StepCounters{};
+  Collections now = groups.configured();
+  const std::int64_t left_out = groups.add_joined(now, limits.joined_names);
+  std::vector<std::byte> file = files->collections_file(now, at_close, left_out);
+  if (file.size() > limits.written_collections_file) {
+    now = groups.configured();
+    file = files->collections_file(now, at_close, groups.add_joined(now, 0));
+  }
+  if (file.size() > limits.written_collections_file) {
+    throw UsageError("the configured collections, with their patterns and names, take " +
+                     std::to_string(file.size()) +
+                     " bytes, and readers of a run open a collections file of at most " +
+                     std::to_string(limits.written_collections_file));
+  }
   store->put(files->collections_key(), file,
              options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
   return crc32c(file);
 }
 
-void Hook::State::list_saved_tensors() {
-  for (const NamedTensor& named : groups.tensors()) {
-    if (!named.saved || is_reserved_tensor(named.name)) continue;
-    for (auto& [name, collection] : collections) {
-      if (collection.include_regex().matches(named.name)) collection.add_tensor_name(named.name);
-    }
+// Collections that were configured when saving had begun may be too large; then the file stays as
+// it was written at the start, without the counters.
+void Hook::State::write_collections_at_close() {
+  try {
+    write_if_spool_has_room([this] { write_collections(); },
+                            "the collections that close() writes, which count all steps");
+  } catch (const UsageError& error) {
+    tell(error.what());
   }
 }
 
@@ -246,15 +296,14 @@ void Hook::State::finish() {
   if (!writes) return;
   report_hidden_steps();
   // All at once: a second step without values would have the number of the first.
+  count_refused();
   if (spool) count_lost();
   say_the_rest();
   writer->hand_over(SealNow{});
   writer->wait_until_idle();
   check_writer();
   // Where uploads may make room, now they have what they need for it.
-  list_saved_tensors();
-  write_if_spool_has_room([this] { write_collections(); },
-                          "the collections that close() writes, which count all steps");
+  write_collections_at_close();
   write_if_spool_has_room([this] { files->write_end(); }, "the end of the run");
 }
 
@@ -274,7 +323,7 @@ void Hook::State::leave_last_note() noexcept {
   if (!recorder) return;
   try {
     recorder->drop();
-    recorder->end(std::nullopt);
+    recorder->end();
     files->take_back_end();
     const std::int64_t last = committed_step;
     // Short enough for the index alone.

@@ -51,7 +51,35 @@ struct Hook::State {
   template <class F>
   void guarded(F&& call) {
     const Call counted(*this);
+    if (!exiting) protect(call);
+  }
+  // The same for a save. A save that another thread begins beside next_step(), set_mode() or
+  // close() is dropped and reported: what it would save belongs to no step.
+  template <class F>
+  void guarded_save(std::string_view name, F&& call) {
+    const Call counted(*this);
     if (exiting) return;
+    if (counted.may_run_beside_others()) {
+      protect(call);
+    } else {
+      protect([&] { report_save_beside_step(name); });
+    }
+  }
+  // The same for a call that gives a tensor its name or collections: it waits for the thread that
+  // changes the step.
+  template <class F>
+  void guarded_naming(F&& call) {
+    std::optional<Call> counted(std::in_place, *this);
+    std::unique_lock<std::mutex> behind_step_change;
+    if (!counted->may_run_beside_others()) {
+      counted.reset();  // or each would wait for the other
+      behind_step_change = std::unique_lock(alone_mutex_);
+      counted.emplace(*this);
+    }
+    if (!exiting) protect(call);
+  }
+  template <class F>
+  void protect(F&& call) {
     try {
       call();
     } catch (const UsageError& error) {
@@ -71,6 +99,8 @@ struct Hook::State {
   void complain(NamedTensor* tensor, const std::string& what);
   // The same of a name that no tensor can have: the first ten names, each once.
   void report_illegal_name(std::string_view name, const char* defect);
+  // A save that was dropped, once.
+  void report_save_beside_step(std::string_view name);
   // In the log and in the report.
   void tell(std::string what, LogLevel severity = LogLevel::Warning);
   void disable(const char* what) noexcept;
@@ -89,18 +119,28 @@ struct Hook::State {
   // The report; of one that there is no memory to copy, the numbers.
   HookReport told() const noexcept;
 
-  // How many public calls there are at the moment,
+  // How many public calls there are at the moment, and whether this thread is inside one already:
+  // a log sink, or a handler of a signal, may call the hook again.
   class Busy {
    public:
-    explicit Busy(State& state) noexcept : state_(state) { ++state_.calls_; }
-    ~Busy() { --state_.calls_; }
+    explicit Busy(State& state) noexcept : state_(state), outer_(current_) {
+      current_ = &state;
+      ++state_.calls_;
+    }
+    ~Busy() {
+      --state_.calls_;
+      current_ = outer_;
+    }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
+    bool is_nested() const noexcept { return outer_ == &state_; }
+
    private:
     State& state_;
+    State* const outer_;
   };
-  // and how long they take.
+  // The same, and how long they take.
   class Call {
    public:
     explicit Call(State& state) noexcept : state_(state), busy_(state) {}
@@ -108,11 +148,28 @@ struct Hook::State {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
+    // Whether no thread changes the step. A thread that is about to change it waits for this call.
+    bool may_run_beside_others() const noexcept { return busy_.is_nested() || !state_.alone_; }
+
    private:
     State& state_;
     const Busy busy_;
     Clock::time_point begin_ = Clock::now();
   };
+  // Keeps all other threads out of the hook while the step, the mode or the end of the run changes.
+  // Calls that have begun end first; they need nothing of this thread. Nested calls do nothing.
+  class Alone {
+   public:
+    explicit Alone(State& state);
+    ~Alone();
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+   private:
+    State& state_;
+    std::unique_lock<std::mutex> lock_;
+  };
+  bool is_inside_call() const noexcept { return current_ == this; }  // of this thread
 
   HookOptions options;
   const bool inert;      // USE_SMDEBUG=0
@@ -136,10 +193,11 @@ struct Hook::State {
 
   Mode mode = Mode::Global;
   StepCounters counters;
-  std::optional<Mode> step_mode;  // of the step that began last
-  bool step_is_due = false;       // some collection is active in it
-  bool step_is_left_out = false;  // it is due, but there is no time for it
-  SavingLevel level;              // of the step that began last
+  std::optional<Mode> step_mode;       // of the step that began last
+  std::atomic<bool> has_begun{false};  // a step
+  bool step_is_due = false;            // some collection is active in it
+  bool step_is_left_out = false;       // it is due, but there is no time for it
+  SavingLevel level;                   // of the step that began last
   std::atomic<std::int64_t> committed_step{-1};
   std::atomic<bool> stop_seen{false};
   std::atomic<bool> disabled{false};
@@ -175,6 +233,7 @@ struct Hook::State {
   void note_hidden_steps();
   void report_hidden_steps();
   void count_lost();
+  void count_refused();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);
   void note_uploads();
@@ -188,8 +247,7 @@ struct Hook::State {
   void check_writer();
   void poll_stop();
   std::uint32_t write_collections();
-  // Names every saved tensor in the collections that contain it, for readers that know no patterns.
-  void list_saved_tensors();
+  void write_collections_at_close();
   void finish();
   void write_if_spool_has_room(const std::function<void()>& write, const char* what);
   void leave_last_note() noexcept;
@@ -200,7 +258,11 @@ struct Hook::State {
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 
-  bool warned_before_first_step_ = false;
+  static thread_local State* current_;  // the hook whose call this thread is inside
+  std::mutex alone_mutex_;
+  std::atomic<bool> alone_{false};  // a thread changes the step and holds the mutex
+  std::atomic<bool> reported_save_beside_step_{false};
+  std::atomic<bool> warned_before_first_step_{false};
   std::mutex mutex_;  // what follows; training threads may save at once
   std::vector<std::string> problems_;
   std::vector<std::string> late_complaints_;
@@ -215,9 +277,10 @@ struct Hook::State {
   bool dropped_by_spool_ = false;                          // the first of them
   LostSteps lost_;                                         // the same when they were written
   std::optional<Clock::time_point> uploads_behind_since_;  // as the last note said
-  bool spool_had_room_ = true;                             // when the step began
-  std::uint64_t commits_ = 0;                              // handed over
-  bool behind_ = false;  // a commit took too long, and the writer has not caught up
+  bool told_of_refused_ = false;  // steps whose index rows are larger than readers take
+  bool spool_had_room_ = true;    // when the step began
+  std::uint64_t commits_ = 0;     // handed over
+  bool behind_ = false;           // a commit took too long, and the writer has not caught up
   std::int64_t waited_ns_ = 0;
 
   bool owns_store_ = false;

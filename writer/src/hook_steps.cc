@@ -1,9 +1,11 @@
 // What a hook does at each step. How it begins and ends is in hook_state.cc.
 
 #include <algorithm>
+#include <iterator>
 
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "hook_state.h"
 #include "note_text.h"
@@ -57,6 +59,7 @@ void Hook::State::next_step() {
   }
   end_step();
   check_writer();
+  if (writer) count_refused();
   if (spool) {
     count_lost();
     note_uploads();
@@ -99,6 +102,7 @@ void Hook::State::govern(Clock::time_point begin) {
 
 void Hook::State::begin_step() {
   step_mode = mode;
+  has_begun = true;
   module_values_.clear();
   if (recorder) {
     spool_had_room_ = !spool || spool->has_room();
@@ -118,10 +122,7 @@ void Hook::State::end_step() {
     add_own_tensors();
   }
   const bool is_lost = recorder->dropped();
-  Collections changed;
-  std::optional<std::vector<std::byte>> file;
-  if (!is_lost && groups.take_changes(changed)) file = files->collections_file(changed, {});
-  const auto ended = recorder->end(std::move(file));
+  const auto ended = recorder->end();
   ++commits_;
   if (is_lost) return count_dropped(step);
   if (closed) return;  // finish() waits
@@ -144,7 +145,7 @@ void Hook::State::say_the_rest() {
                                : StepHeader{behind, Mode::Global, behind, now},
                   WhenFull::Block, true);
   add_own_tensors();
-  if (recorder->end(std::nullopt)) writer->wait_until_idle();
+  if (recorder->end()) writer->wait_until_idle();
 }
 
 void Hook::State::await_commit(Step& step) {
@@ -198,6 +199,24 @@ void Hook::State::count_dropped(std::int64_t step) {
                    " is left out, and those behind it until there is room");
   }
   dropped_.last = step;
+}
+
+// Steps that no reader would have taken: nothing of them is in the run.
+void Hook::State::count_refused() {
+  LostSteps news = writer->take_refused_steps();
+  if (news.count == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    notes_.insert(notes_.begin(), std::make_move_iterator(news.notes.begin()),
+                  std::make_move_iterator(news.notes.end()));
+  }
+  report.steps_dropped += news.count;
+  note_dropped(news, "there was more in the index of a step than readers take");
+  if (std::exchange(told_of_refused_, true)) return;
+  complain_later("step " + std::to_string(news.first) + " is left out: its rows take up to " +
+                 std::to_string(news.bytes) + " bytes of the index, and readers take at most " +
+                 std::to_string(format_limits().index_message) +
+                 " of a step; so is every other step that is as large");
 }
 
 void Hook::State::note_dropped(const LostSteps& steps, const char* why) {
@@ -264,6 +283,10 @@ NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& t
   NamedTensor* named = groups.find_or_add(name);
   if (std::ranges::find(tags.names(), std::string_view()) != tags.names().end()) {
     complain(named, "a collection's name is empty: it was given with " + printable(named->name));
+  } else if (!tags.empty() && !groups.has_room_for(*named, tags)) {
+    complain(named, "a run has at most " + std::to_string(kMostCollections) +
+                        " collections: there is no room for those given with " +
+                        printable(named->name));
   } else if (!tags.empty()) {
     groups.join(*named, tags);
   }
@@ -271,6 +294,8 @@ NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& t
 }
 
 void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
+  // The step may have changed since the caller looked.
+  if (!named.group.load(std::memory_order_acquire)->due.load(std::memory_order_relaxed)) return;
   SaveDecision what = groups.decision(named);
   if (level.reductions_only && what.raw && !what.must_be_raw &&
       value_length(view) > kMaxInlineBytes) {
@@ -300,7 +325,7 @@ void Hook::State::save(NamedTensor& named, const TensorView& view, const SaveDec
 }
 
 void Hook::State::log_metric(const NamedTensor& named, const TensorView& view) {
-  if (groups.is_in_any(named, &MetricLog::is_logged))
+  if (groups.is_in_any(named, MetricLog::kLoggedCollections))
     metrics->add(named.name, *step_mode, counters[*step_mode], view);
 }
 

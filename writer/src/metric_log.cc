@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -12,11 +13,13 @@
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "cupel/core/collection.h"
 #include "cupel/core/log.h"
+#include "cupel/core/new_file.h"
 #include "cupel/stats/statistics.h"
 
 namespace cupel {
@@ -57,12 +60,13 @@ struct MetricLog::State {
   }
 
   void open() {
-    fs::create_directories(directory);
+    if (!make_directories(directory, FileAccess::Umask))
+      throw std::system_error(errno, std::generic_category(), "cannot make " + directory);
     const std::string file =
         (fs::path(directory) / (std::to_string(::getpid()) + ".json")).string();
     // Neither what a link points to nor a pipe, which could keep training waiting.
-    descriptor = ::open(file.c_str(),
-                        O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    descriptor = open_or_create_file(AT_FDCWD, file.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW,
+                                     FileAccess::Umask);
     struct stat facts = {};
     if (descriptor < 0 || ::fstat(descriptor, &facts) != 0)
       throw std::system_error(errno, std::generic_category(), "cannot open " + file);
@@ -70,12 +74,8 @@ struct MetricLog::State {
   }
 
   void write(std::string_view lines) const {
-    while (!lines.empty()) {
-      const ssize_t written = ::write(descriptor, lines.data(), lines.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw std::system_error(errno, std::generic_category(), "cannot write");
-      lines.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!write_all(descriptor, std::as_bytes(std::span(lines))))
+      throw std::system_error(errno, std::generic_category(), "cannot write");
   }
 
   const std::string directory;
@@ -100,7 +100,7 @@ MetricLog::MetricLog(std::string directory)
 MetricLog::~MetricLog() { flush(); }
 
 bool MetricLog::is_logged(std::string_view collection) noexcept {
-  return collection == "losses" || collection == "metrics" || collection == "sm_metrics";
+  return std::ranges::find(kLoggedCollections, collection) != kLoggedCollections.end();
 }
 
 void MetricLog::add(std::string_view tensor, Mode mode, std::int64_t step,

@@ -18,15 +18,15 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/index_reader.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
 namespace {
 
-// Files are read in pieces; a message that does not fit into the largest is damage.
+// Files are read in pieces of this, or larger ones for larger messages.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
-constexpr std::uint64_t kLargestPiece = std::uint64_t{512} << 20U;
 
 // So that a next step can be counted, whatever a file says.
 constexpr std::int64_t kMostSteps = std::numeric_limits<std::int64_t>::max() - 1;
@@ -51,7 +51,7 @@ class SegmentScan {
 
   void read(const Store& store, const std::string& key, std::uint64_t size) {
     IndexReader reader(key);
-    std::uint64_t piece = kPiece;
+    std::uint64_t piece = std::min(kPiece, format_limits().index_message);
     for (;;) {
       const std::uint64_t from = reader.consumed();
       if (size < from) return;
@@ -64,8 +64,9 @@ class SegmentScan {
                   [this](const IndexBatch& batch) { take(batch); });
       if (came_short || from + length >= size) return;
       if (reader.consumed() > from) continue;
-      if (piece >= kLargestPiece) throw FormatError(key, from, "a message is too long");
-      piece *= 2;
+      const std::uint64_t most = format_limits().index_message;
+      if (piece >= most) throw FormatError(key, from, "a message is too long");
+      piece = std::min(2 * piece, most);
     }
   }
 
@@ -104,7 +105,7 @@ struct Closed {
 
 Closed read_closed(const Store& store, std::string_view worker) {
   const std::string key = collections_key(worker);
-  const auto bytes = store.get(key);
+  const auto bytes = store.get(key, format_limits().collections_file);
   if (!bytes) return {};
   try {
     const CollectionsFile file = decode_collections_file(key, *bytes);

@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
 #include <random>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
+#include "cupel/writer/seal_run.h"
 
 namespace cupel {
 namespace {
@@ -92,13 +95,17 @@ void RunFiles::settle_existing_run(Existing existing) {
 
   for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {
     const auto worker = parse_collections_key(object.key);
-    const auto bytes = worker ? store_.get(object.key) : std::nullopt;
+    const auto bytes =
+        worker ? store_.get(object.key, format_limits().collections_file) : std::nullopt;
     if (!bytes) continue;
     const CollectionsFile file = decode_collections_file(object.key, *bytes);
     run_ = file.run;
     if (*worker == worker_) attempt_ = file.attempt + 1;
   }
   if (attempt_ == 0) attempt_ = first_unused_attempt();
+  if (attempt_ == std::numeric_limits<std::int32_t>::max())
+    throw UsageError("the run has no room for another attempt of " + worker_ + ": " +
+                     store_.location());
   if (run_.empty()) run_ = random_run_name();
 }
 
@@ -129,21 +136,23 @@ void RunFiles::remove_run() {
 // The collections file stays until it is written anew: attempts are counted on, so that no name is
 // used twice while others may be reading the run.
 void RunFiles::remove_own() {
-  for (const ObjectInfo& object : store_.list(kIndexPrefix)) {
-    const auto segment = SegmentName::parse_index_key(object.key);
-    if (!segment || segment->worker != worker_) continue;
-    store_.remove(object.key);
-    store_.remove(segment->events_key());
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    for (const ObjectInfo& object : store_.list(prefix)) {
+      const auto segment = segment_of(object.key);
+      if (segment && segment->worker == worker_) store_.remove(object.key);
+    }
   }
 }
 
 std::string RunFiles::collections_key() const { return cupel::collections_key(worker_); }
 
 std::vector<std::byte> RunFiles::collections_file(const Collections& collections,
-                                                  const StepCounters& at_close) const {
+                                                  const StepCounters& at_close,
+                                                  std::int64_t left_out) const {
   CollectionsFile file{num_workers_, run_, worker_, attempt_, collections};
   for (const Mode mode : kAllModes)
     if (at_close[mode] >= 0) file.steps.emplace(mode, at_close[mode]);
+  file.joined_left_out = left_out;
   return encode_collections_file(file);
 }
 

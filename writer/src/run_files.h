@@ -31,9 +31,11 @@ class RunFiles {
   std::int32_t attempt() const noexcept { return attempt_; }
 
   std::string collections_key() const;
-  // `at_close` are the counters of an attempt that has ended; none while it runs.
+  // `at_close` are the counters of an attempt that has ended; none while it runs. So many names
+  // that joined collections are `left_out` of the file.
   std::vector<std::byte> collections_file(const Collections& collections,
-                                          const StepCounters& at_close) const;
+                                          const StepCounters& at_close,
+                                          std::int64_t left_out) const;
 
   // Says that this worker has ended; the last of all workers says that training has. A power loss
   // may take that back, and then the run has not ended.

@@ -1,7 +1,9 @@
 #include "save_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -90,23 +92,23 @@ SavePlan::Timetable SavePlan::timetable(const SaveConfig& config) {
   return table;
 }
 
-std::vector<SavedCollection> saved_collections(const Collections& collections,
-                                               const HookOptions& options) {
+namespace {
+
+// Calls `save(collection, decision)` for each collection that is to be saved.
+template <class Save>
+void for_each_saved(const Collections& collections, const HookOptions& options, Save&& save) {
   const auto included = included_names(options);
-  const SaveConfig hook_config = hook_save_config(options);
+  const bool has_all = included.contains(kAll);
   const SaveDecision hook_wants = hook_decision(options);
-  std::vector<SavedCollection> saved;
-  const auto save = [&](const Collection& collection) {
+  const auto visit = [&](const Collection& collection) {
     const auto& reductions = collection.reduction_config();
     SaveDecision what = reductions ? decision(reductions) : hook_wants;
     if (is_scalar_collection(collection.name())) what = {.raw = true};
-    saved.push_back({collection,
-                     collection.save_config().value_or(hook_config).resolved(hook_config), what.raw,
-                     what.shape, what.reductions});
+    save(collection, what);
   };
   for (const auto& [name, collection] : collections) {
-    if (included.contains(kAll) || included.contains(name)) {
-      save(collection);
+    if (has_all || included.contains(name)) {
+      visit(collection);
     } else if (name == kDefault && !collection.include_regex().empty()) {
       log(LogLevel::Warning,
           "collection \"default\" has patterns but is not to be saved: name it in "
@@ -114,7 +116,46 @@ std::vector<SavedCollection> saved_collections(const Collections& collections,
     }
   }
   for (const std::string& name : included)
-    if (!collections.contains(name)) save(Collection(name));
+    if (!collections.contains(name)) visit(Collection(name));
+}
+
+// The same text for configurations that name the same steps; the list of steps in any order is
+// another.
+std::string key_of(const SaveConfig& config) {
+  std::string key;
+  const auto add = [&](std::int64_t number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  for (const Mode mode : kAllModes) {
+    const SaveConfigMode steps = config.mode(mode);
+    add(steps.save_interval);
+    add(steps.start_step);
+    add(steps.end_step.value_or(-1));
+    add(static_cast<std::int64_t>(steps.save_steps.size()));
+    for (const std::int64_t step : steps.save_steps) add(step);
+  }
+  return key;
+}
+
+bool is_member(const Membership& members, std::uint32_t way) noexcept {
+  return std::ranges::find(members, way) != members.end();
+}
+
+void add_member(Membership& members, std::uint32_t way) {
+  if (!is_member(members, way)) members.push_back(way);
+}
+
+}  // namespace
+
+std::vector<SavedCollection> saved_collections(const Collections& collections,
+                                               const HookOptions& options) {
+  const SaveConfig hook_config = hook_save_config(options);
+  std::vector<SavedCollection> saved;
+  for_each_saved(collections, options, [&](const Collection& collection, const SaveDecision& what) {
+    saved.push_back({collection,
+                     collection.save_config().value_or(hook_config).resolved(hook_config), what.raw,
+                     what.shape, what.reductions});
+  });
   return saved;
 }
 
@@ -127,52 +168,92 @@ std::vector<std::string> empty_collections(const Collections& collections,
   return {names.begin(), names.end()};
 }
 
+// Gives collections that are saved alike one number.
+class SavePlan::Builder {
+ public:
+  Builder(SavePlan& plan, const HookOptions& options)
+      : plan_(plan), hook_config_(hook_save_config(options)) {
+    plan_.timetables_.push_back(timetable(hook_config_));
+  }
+
+  std::uint32_t way_of(const Collection& collection, SaveDecision what) {
+    const std::string& name = collection.name();
+    what.must_be_raw = is_scalar_collection(name);
+    plan_.columns_ |= what.reductions;
+    const Way way{timetable_of(collection), what, is_training_only_collection(name)};
+    std::uint32_t reductions = 0;
+    what.reductions.for_each([&](Reduction each) { reductions |= 1U << each.index(); });
+    const Key key{way.timetable, reductions,       what.raw,
+                  what.shape,    what.must_be_raw, way.training_only};
+    const auto [known, is_new] =
+        ways_.try_emplace(key, static_cast<std::uint32_t>(plan_.ways_.size()));
+    if (is_new) plan_.ways_.push_back(way);
+    return known->second;
+  }
+
+ private:
+  using Key = std::tuple<std::size_t, std::uint32_t, bool, bool, bool, bool>;
+
+  std::size_t timetable_of(const Collection& collection) {
+    if (!collection.save_config()) return 0;
+    const SaveConfig config = collection.save_config()->resolved(hook_config_);
+    const auto [known, is_new] = timetables_.try_emplace(key_of(config), plan_.timetables_.size());
+    if (is_new) plan_.timetables_.push_back(timetable(config));
+    return known->second;
+  }
+
+  SavePlan& plan_;
+  const SaveConfig hook_config_;
+  std::map<std::string, std::size_t> timetables_;
+  std::map<Key, std::uint32_t> ways_;
+};
+
 SavePlan::SavePlan(const Collections& collections, const HookOptions& options) {
   for (const auto& [name, collection] : collections) check_save_config(collection);
-  timetables_.push_back(timetable(hook_save_config(options)));
-  for (SavedCollection& saved : saved_collections(collections, options)) {
-    std::size_t times = 0;
-    if (saved.collection.save_config()) {
-      times = timetables_.size();
-      timetables_.push_back(timetable(saved.save_config));
-    }
-    const std::string name = saved.collection.name();
-    const SaveDecision what{saved.raw, saved.shape, saved.reductions, is_scalar_collection(name)};
-    columns_ |= what.reductions;
-    saved_.push_back({std::move(saved.collection), times, what, is_training_only_collection(name)});
-  }
+  Builder builder(*this, options);
+  for_each_saved(collections, options, [&](const Collection& collection, const SaveDecision& what) {
+    const std::uint32_t way = builder.way_of(collection, what);
+    ways_by_collection_.emplace(collection.name(), way);
+    for (const std::string& tensor : collection.tensor_names())
+      add_member(ways_by_tensor_[tensor], way);
+    if (!collection.include_regex().empty()) searched_.push_back({collection.include_regex(), way});
+  });
 }
 
 Membership SavePlan::membership(std::string_view tensor, std::span<const std::string> tags) const {
   Membership members;
-  for (std::size_t i = 0; i < saved_.size(); ++i) {
-    const Collection& collection = saved_[i].collection;
-    const bool tagged = std::find(tags.begin(), tags.end(), collection.name()) != tags.end();
-    if (tagged || collection.contains(tensor)) members.push_back(static_cast<std::uint16_t>(i));
+  if (const auto listed = ways_by_tensor_.find(tensor); listed != ways_by_tensor_.end())
+    members = listed->second;
+  for (const std::string& tag : tags) {
+    const auto tagged = ways_by_collection_.find(tag);
+    if (tagged != ways_by_collection_.end()) add_member(members, tagged->second);
   }
+  for (const Searched& each : searched_)
+    if (!is_member(members, each.way) && each.patterns.matches(tensor)) members.push_back(each.way);
+  std::ranges::sort(members);
   return members;
 }
 
-bool SavePlan::is_active(const Saved& saved, Mode mode, std::int64_t mode_step) const {
-  if (saved.training_only && (mode == Mode::Eval || mode == Mode::Predict)) return false;
-  return timetables_[saved.timetable][place_of(mode)].contains(mode_step);
+bool SavePlan::is_active(const Way& way, Mode mode, std::int64_t mode_step) const {
+  if (way.training_only && (mode == Mode::Eval || mode == Mode::Predict)) return false;
+  return timetables_[way.timetable][place_of(mode)].contains(mode_step);
 }
 
 bool SavePlan::is_any_active(Mode mode, std::int64_t mode_step) const {
-  return std::ranges::any_of(saved_,
-                             [&](const Saved& saved) { return is_active(saved, mode, mode_step); });
+  return std::ranges::any_of(ways_,
+                             [&](const Way& way) { return is_active(way, mode, mode_step); });
 }
 
-SaveDecision SavePlan::decide(std::span<const std::uint16_t> members, Mode mode,
+SaveDecision SavePlan::decide(std::span<const std::uint32_t> members, Mode mode,
                               std::int64_t mode_step) const {
   SaveDecision result;
-  for (const std::uint16_t member : members) {
-    const Saved& saved = saved_[member];
-    if (!is_active(saved, mode, mode_step)) continue;
-    result.raw |= saved.what.raw;
-    result.shape |= saved.what.shape;
-    result.reductions |= saved.what.reductions;
-    result.must_be_raw |= saved.what.must_be_raw;
+  for (const std::uint32_t member : members) {
+    const Way& way = ways_[member];
+    if (!is_active(way, mode, mode_step)) continue;
+    result.raw |= way.what.raw;
+    result.shape |= way.what.shape;
+    result.reductions |= way.what.reductions;
+    result.must_be_raw |= way.what.must_be_raw;
   }
   return result;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,8 +26,9 @@ struct SaveDecision {
   bool any() const noexcept { return raw || shape || !reductions.empty(); }
 };
 
-// Numbers of saved collections, sorted: what decides about a tensor.
-using Membership = std::vector<std::uint16_t>;
+// Numbers of the ways of saving that the tensor's collections have, sorted: what decides about a
+// tensor. Collections that are saved alike have one way.
+using Membership = std::vector<std::uint32_t>;
 
 // The steps of one mode that a SaveConfigMode names, looked up in a time that hardly depends on how
 // many it lists.
@@ -46,11 +49,12 @@ class SavePlan {
   // Throws UsageError naming the collection for a save config with illegal values.
   SavePlan(const Collections& collections, const HookOptions& options);
 
-  // Which saved collections contain the tensor, by name, by pattern, or because `tags` name them.
+  // The ways of saving of the collections that contain the tensor, by name, by pattern, or because
+  // `tags` name them. Takes as long as searching the patterns; names are looked up.
   Membership membership(std::string_view tensor, std::span<const std::string> tags) const;
 
-  // The union of what the member collections that are active at the step want.
-  SaveDecision decide(std::span<const std::uint16_t> members, Mode mode,
+  // The union of what those that are active at the step want.
+  SaveDecision decide(std::span<const std::uint32_t> members, Mode mode,
                       std::int64_t mode_step) const;
 
   // Whether any saved collection is active at the step.
@@ -60,19 +64,27 @@ class SavePlan {
   ReductionSet columns() const noexcept { return columns_; }
 
  private:
-  struct Saved {
-    Collection collection;
+  // What is saved when.
+  struct Way {
     std::size_t timetable;
     SaveDecision what;
     bool training_only;
   };
+  struct Searched {
+    PatternList patterns;
+    std::uint32_t way;
+  };
   // One per mode, in the order of kAllModes.
   using Timetable = std::vector<SaveSteps>;
+  class Builder;
   static Timetable timetable(const SaveConfig& config);
-  bool is_active(const Saved& saved, Mode mode, std::int64_t mode_step) const;
+  bool is_active(const Way& way, Mode mode, std::int64_t mode_step) const;
 
-  std::vector<Saved> saved_;
+  std::vector<Way> ways_;
   std::vector<Timetable> timetables_;  // the hook's first; collections without a config share it
+  std::map<std::string, std::uint32_t, std::less<>> ways_by_collection_;
+  std::map<std::string, Membership, std::less<>> ways_by_tensor_;  // of listed tensors
+  std::vector<Searched> searched_;
   ReductionSet columns_;
 };
 

@@ -14,6 +14,9 @@
 #include "cupel/core/aligned_buffer.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/format/events_reader.h"
+#include "cupel/format/format_limits.h"
+#include "cupel/format/index_reader.h"
 #include "cupel/format/segment_remains.h"
 
 namespace cupel {
@@ -21,12 +24,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An index file is sealed in memory.
-constexpr std::uint64_t kLargestIndex = std::uint64_t{2} << 30U;
+// A schema is in the first bytes of a file.
+constexpr std::size_t kMostPreamble = std::size_t{64} << 10U;
 
 std::shared_ptr<const AlignedBuffer> read_index_file(const LocalStore& run,
                                                      const ObjectInfo& info) {
-  if (info.size > kLargestIndex) throw FormatError(info.key, 0, "the index file is too long");
+  if (info.size > format_limits().index_file)
+    throw FormatError(info.key, 0, "the index file is too long");
   AlignedBuffer bytes(static_cast<std::size_t>(info.size));
   bytes.resize(info.size == 0 ? 0 : run.get_range(info.key, 0, bytes.span()));
   return std::make_shared<const AlignedBuffer>(std::move(bytes));
@@ -63,7 +67,7 @@ class SegmentSealing {
  private:
   // Of the file that its steps need, or of a later one of the same writer.
   std::optional<std::uint32_t> collections_crc32c() const {
-    const auto file = run_.get(collections_key(name_.worker));
+    const auto file = run_.get(collections_key(name_.worker), format_limits().collections_file);
     if (!file) return std::nullopt;
     return crc32c(*file);
   }
@@ -109,9 +113,52 @@ class SegmentSealing {
   SealReport& report_;
 };
 
-// Values whose writer was killed before the index got their step, or whose index was uploaded.
-void remove_events_without_index(LocalStore& run, std::string_view worker,
-                                 const std::map<std::int32_t, SegmentName>& last_of_attempt,
+using Segments = std::set<SegmentName>;
+
+// The number that the first bytes of a segment's index or events file have; nothing where they have
+// none.
+std::optional<std::int64_t> number_in_index(const LocalStore& run, const SegmentName& name) {
+  IndexReader reader(name.index_key());
+  try {
+    AlignedBuffer bytes(kMostPreamble);
+    bytes.resize(run.get_range(name.index_key(), 0, bytes.span()));
+    reader.read(std::make_shared<const AlignedBuffer>(std::move(bytes)), [](const IndexBatch&) {});
+  } catch (const FormatError&) {  // damage behind the schema does not matter here
+  }
+  if (!reader.identity()) return std::nullopt;
+  return reader.identity()->segment;
+}
+
+std::optional<std::int64_t> number_in_events(const LocalStore& run, const ObjectInfo& info,
+                                             const SegmentName& name) {
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
+    return run.get_range(info.key, offset, out);
+  };
+  EventsReader reader(name, std::min<std::uint64_t>(info.size, kMostPreamble), read);
+  try {
+    reader.walk([](const auto&) {});
+  } catch (const FormatError&) {
+  }
+  if (!reader.identity()) return std::nullopt;
+  return reader.identity()->segment;
+}
+
+// Whether values without an index file, which the segment `next` of their attempt follows, must
+// have had one. A segment whose first step was not committed, because its writer found no room for
+// example, hands its number on to the next one; a committed segment keeps its number.
+bool must_have_had_index(const LocalStore& run, const ObjectInfo& info, const SegmentName& name,
+                         const Segments& indexed, Segments::const_iterator next) {
+  const auto next_number = number_in_index(run, *next);
+  if (!next_number) return true;
+  if (const auto number = number_in_events(run, info, name)) return *number != *next_number;
+  // Values that were cut in their first bytes: by the number of the segment before them.
+  if (next == indexed.begin() || std::prev(next)->attempt != name.attempt) return *next_number != 0;
+  const auto number_before = number_in_index(run, *std::prev(next));
+  return !number_before || *number_before + 1 != *next_number;
+}
+
+// Values whose writer ended before the index got their step, or whose index was uploaded.
+void remove_events_without_index(LocalStore& run, std::string_view worker, const Segments& indexed,
                                  const std::function<bool(const SegmentName&)>& elsewhere,
                                  SealReport& report) {
   for (const ObjectInfo& info : run.list(kEventsPrefix)) {
@@ -122,8 +169,9 @@ void remove_events_without_index(LocalStore& run, std::string_view worker,
       ++report.removed;
       continue;
     }
-    const auto last = last_of_attempt.find(name->attempt);
-    if (last != last_of_attempt.end() && *name < last->second) {
+    const auto next = indexed.upper_bound(*name);
+    if (next != indexed.end() && next->attempt == name->attempt &&
+        must_have_had_index(run, info, *name, indexed, next)) {
       report.damaged.push_back(info.key + ": its index file is missing");
       continue;
     }
@@ -178,15 +226,17 @@ void seal_segment(LocalStore& run, const SegmentName& name, SealReport& report) 
 void seal_worker(LocalStore& run, std::string_view worker, SealReport& report,
                  const std::function<bool(const SegmentName&)>& elsewhere) {
   // All but the last were sealed before their successors were begun.
+  Segments indexed;
   std::map<std::int32_t, SegmentName> last_of_attempt;
   for (const ObjectInfo& info : run.list(kIndexPrefix)) {
     auto name = SegmentName::parse_index_key(info.key);
     if (!name || name->worker != worker) continue;
     SegmentName& last = last_of_attempt.try_emplace(name->attempt, *name).first->second;
     last = std::max(last, *name);
+    indexed.insert(*std::move(name));
   }
   // What goes makes room for what is written.
-  remove_events_without_index(run, worker, last_of_attempt, elsewhere, report);
+  remove_events_without_index(run, worker, indexed, elsewhere, report);
   remove_temporary_files(run, worker, report);
   for (const auto& [attempt, name] : last_of_attempt) seal_segment(run, name, report);
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "value_bytes.h"
 
 namespace cupel {
@@ -24,6 +26,7 @@ SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
     const SegmentIdentity identity{policy_.run, policy_.worker, policy_.attempt, next_segment_};
     open_.emplace(SegmentName{policy_.attempt, step, policy_.worker}, identity, policy_.columns);
     ++next_segment_;
+    open_->number = ++files_begun_;
   }
   return *open_;
 }
@@ -62,7 +65,27 @@ void SegmentWriter::gather_events(std::vector<std::byte> bytes) {
 
 void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> values,
                                  std::span<const std::byte> data) {
+  const std::uint64_t most = format_limits().events_columns;
+  std::uint64_t columns = 0, bytes = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t more = events_column_bytes(values[i]->tensor->name);
+    if (i > begin && columns + more > most) {
+      write_batch(step, values.subspan(begin, i - begin), data.first(bytes));
+      data = data.subspan(bytes);
+      begin = i;
+      columns = bytes = 0;
+    }
+    columns += more;
+    bytes += values[i]->location->length;
+  }
+  write_batch(step, values.subspan(begin), data);
+}
+
+void SegmentWriter::write_batch(std::int64_t step, std::span<Record* const> values,
+                                std::span<const std::byte> data) {
   Open& segment = open(step);
+  ++segment.events_batches;
   inside_step_ = true;
   std::vector<EventsValue> described;
   described.reserve(values.size());
@@ -83,6 +106,7 @@ void SegmentWriter::write_values(std::int64_t step, std::span<Record* const> val
 void SegmentWriter::begin_stream(std::int64_t step, Record& value) {
   const EventsValue described{value.tensor->name, value.location->length};
   Open& segment = open(step);
+  ++segment.events_batches;
   inside_step_ = true;
   EventsWriter::Batch batch = segment.events.begin_batch(step, std::span(&described, 1));
   value.location->offset = batch.data_offset;
@@ -104,7 +128,16 @@ void SegmentWriter::end_stream(std::uint64_t missing) {
   if (stream_padding_ > 0) stream(std::span(kZeros).first(stream_padding_));
 }
 
-void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const> records) {
+// Each file names all tags of its tensors, so that none needs another one to be understood.
+std::span<const std::string> SegmentWriter::unnamed_tags(const NamedTensor& tensor) const {
+  const auto* const tags = tensor.tags.load(std::memory_order_acquire);
+  if (tags == nullptr) return {};
+  const bool is_in_file = open_ && tensor.named_in_file == open_->number;
+  return std::span(*tags).subspan(is_in_file ? tensor.named_tags : 0);
+}
+
+std::optional<std::uint64_t> SegmentWriter::commit(const StepHeader& step,
+                                                   std::span<const Record* const> records) {
   std::vector<IndexRow> rows;
   rows.reserve(records.size());
   for (const Record* record : records) {
@@ -117,17 +150,29 @@ void SegmentWriter::commit(const StepHeader& step, std::span<const Record* const
     if (record->inline_length) row.inline_value = record->value();
     row.counts = record->counts;
     row.reductions = record->reductions;
+    row.collections = unnamed_tags(*record->tensor);
   }
+  const std::uint64_t bytes = IndexWriter::most_bytes(policy_.columns, rows);
+  if (bytes > format_limits().index_message) return bytes;
   gather_index(step, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].collections.empty()) continue;
+    const NamedTensor& tensor = *records[i]->tensor;
+    const bool is_in_file = std::exchange(tensor.named_in_file, open_->number) == open_->number;
+    tensor.named_tags = (is_in_file ? tensor.named_tags : 0) + rows[i].collections.size();
+  }
+  return std::nullopt;
 }
 
 void SegmentWriter::abandon_step() {
   inside_step_ = false;
   if (!open_ || open_->steps + open_->gathered_steps > 0) return;
   forget_gathered();
-  if (open_->events_size > 0) store_.remove(open_->name.events_key());
+  const std::string events_key = open_->name.events_key();
+  const bool has_events = open_->events_size > 0;
   open_.reset();
   --next_segment_;
+  if (has_events) store_.remove(events_key);
 }
 
 void SegmentWriter::give_up_gathered() {
@@ -142,9 +187,9 @@ void SegmentWriter::give_up_gathered() {
     cut_off_ = {name, Clock::now() + std::max(policy_.segment_age, kLeastPause)};
     return;
   }
+  --next_segment_;  // first: the next segment has this number also where a file stays
   store_.remove(name.index_key());
   store_.remove(name.events_key());
-  --next_segment_;
 }
 
 void SegmentWriter::finish_cut_off() {
@@ -174,8 +219,10 @@ void SegmentWriter::go_on_after_error() {
   if (may_be_sealed) {
     open_.reset();
   } else if (open_->steps == 0) {
-    // A segment is named after its first step, which is another now.
+    // A segment is named after its first step, which is another now. Nothing of its values was
+    // committed.
     if (index) store_.remove(open_->name.index_key());
+    store_.remove(open_->name.events_key());
     open_.reset();
     --next_segment_;
   } else if (open_->ahead) {
@@ -241,7 +288,10 @@ bool SegmentWriter::is_between_steps() const noexcept {
 bool SegmentWriter::due_for_sealing(Clock::time_point now) const {
   if (cut_off_) return now >= cut_off_->try_at;
   if (!is_between_steps()) return false;
+  const FormatLimits& limits = format_limits();
   return open_->index_size + open_->events_size + gathered_bytes_ >= policy_.segment_bytes ||
+         open_->index_size + open_->gathered_index.size() >= limits.index_file / 2 ||
+         open_->events_batches >= limits.events_footer / 2 / kEventsFooterBytes ||
          now - open_->since >= policy_.segment_age ||
          (policy_.is_short_of_room && policy_.is_short_of_room());
 }

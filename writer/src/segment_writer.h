@@ -25,7 +25,7 @@ struct SegmentPolicy {
   std::string worker;
   std::int32_t attempt = 0;
   std::string collections_key;           // of the file without which segments cannot be read
-  std::uint32_t collections_crc32c = 0;  // as it was written last
+  std::uint32_t collections_crc32c = 0;  // as it was written at the start
   ReductionSet columns;
   std::uint64_t segment_bytes = 0;
   std::chrono::milliseconds segment_age{};
@@ -58,8 +58,10 @@ class SegmentWriter {
   void end_stream(std::uint64_t missing);  // so many bytes did not come and are written as zeros
 
   // Makes the step exist with the next flush(). The records are sorted by name, without duplicates,
-  // and not empty.
-  void commit(const StepHeader& step, std::span<const Record* const> records);
+  // and not empty. Where readers would not take so many rows at once, nothing has happened: returns
+  // how many bytes they would have to take.
+  std::optional<std::uint64_t> commit(const StepHeader& step,
+                                      std::span<const Record* const> records);
   // The step whose values were written will not exist. They stay where they are, unreferenced; a
   // segment that was begun for them is removed, since it would be named after a step that it lacks.
   void abandon_step();
@@ -80,9 +82,6 @@ class SegmentWriter {
   bool has_gathered_steps() const noexcept { return open_ && open_->gathered_steps > 0; }
 
   const SegmentPolicy& policy() const noexcept { return policy_; }
-
-  // The collections file was written anew, for the step that is committed next.
-  void collections_changed(std::uint32_t crc32c) noexcept { policy_.collections_crc32c = crc32c; }
 
   // Seals the open segment, if any, and makes it durable with all that its readers need. Between
   // steps, and behind a flush().
@@ -108,11 +107,16 @@ class SegmentWriter {
     std::optional<std::uint64_t> sealed_size;  // of the index file that may have replaced this one
     EventsWriter events;
     std::uint64_t events_size = 0;
+    std::uint64_t events_batches = 0;
+    std::uint64_t number = 0;  // of the files that this object began
     Clock::time_point since = Clock::now();
   };
   Open& open(std::int64_t step);
   void go_on_after_error();
   void finish_cut_off();
+  std::span<const std::string> unnamed_tags(const NamedTensor& tensor) const;
+  void write_batch(std::int64_t step, std::span<Record* const> values,
+                   std::span<const std::byte> data);
   void gather_index(const StepHeader& step, std::span<const IndexRow> rows);
   void gather_events(std::vector<std::byte> bytes);
   void forget_gathered();
@@ -122,6 +126,7 @@ class SegmentWriter {
   Store& store_;
   SegmentPolicy policy_;
   std::int64_t next_segment_ = 0;
+  std::uint64_t files_begun_ = 0;
   std::optional<Open> open_;
   struct CutOff {
     SegmentName name;

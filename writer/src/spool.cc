@@ -1,9 +1,11 @@
 #include "cupel/writer/spool.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +17,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/new_file.h"
 #include "cupel/format/layout.h"
 #include "cupel/writer/seal_run.h"
 
@@ -141,9 +144,11 @@ std::vector<std::string> Spool::find(const std::string& directory) {
 }
 
 Spool::Spool(const std::string& directory, Destination destination)
-    : destination_(std::move(destination)), run_(std::make_shared<LocalStore>(directory)) {
+    : destination_(std::move(destination)),
+      run_(std::make_shared<LocalStore>(directory, WatchMethod::Notify, FileAccess::Private)) {
   check_worker_name(destination_.worker);
-  lock_ = DirectoryLock::try_acquire(run_->location(), lock_name(destination_.worker));
+  lock_ = DirectoryLock::try_acquire(run_->location(), lock_name(destination_.worker),
+                                     FileAccess::Private);
   if (lock_ == nullptr)
     throw UsageError("another process is writing this run as the same worker: " + destination_.url +
                      ", " + destination_.worker + ", its spool is " + run_->location());
@@ -151,6 +156,7 @@ Spool::Spool(const std::string& directory, Destination destination)
   if (there && *there != destination_)
     throw UsageError("the spool is in use for another destination: " + run_->location() +
                      " is of " + there->url + ", " + there->worker);
+  run_->hold_directory();
   if (!there) begin();
 }
 
@@ -171,7 +177,9 @@ std::string Spool::set_aside(std::string_view what) {
     to = from.string() + "-" + std::string(what) + (number > 1 ? "-" + std::to_string(number) : "");
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(from)) entries.push_back(entry.path());
-  fs::create_directory(to);
+  if (!make_directory(AT_FDCWD, to.c_str(), FileAccess::Private))
+    throw StoreError(to.string(), false,
+                     "make the directory: " + std::generic_category().message(errno));
   for (const fs::path& entry : entries)
     if (!is_own_file(entry.filename().string(), destination_.worker))
       fs::rename(entry, to / entry.filename());

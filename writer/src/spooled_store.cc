@@ -8,6 +8,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
@@ -83,10 +84,10 @@ void SpooledStore::tell_damage(const SealReport& report) {
 // The worker's attempts are counted on behind the newest that either knows.
 void SpooledStore::settle_with_remote(bool replaced) {
   const std::string key = collections_key(spool_.destination().worker);
-  const auto ours = run().get(key);
+  const auto ours = run().get(key, format_limits().collections_file);
   if (!ours) return;
   const CollectionsFile file = decode_collections_file(key, *ours);
-  const auto theirs = remote_->get(key);
+  const auto theirs = remote_->get(key, format_limits().collections_file);
   if (!theirs) return;
   const CollectionsFile there = decode_collections_file(key, *theirs);
   if (!is_same_run(file, there)) return discard_for_another_run(file.run, replaced);
@@ -157,7 +158,7 @@ std::size_t SpooledStore::add_left() {
 
 void SpooledStore::finish() {
   const std::string key = collections_key(spool_.destination().worker);
-  const auto bytes = run().get(key);
+  const auto bytes = run().get(key, format_limits().collections_file);
   // Without the file nobody can tell whose end it is.
   const std::int64_t workers = bytes ? decode_collections_file(key, *bytes).num_workers : 1;
   const std::lock_guard lock(mutex_);

@@ -218,10 +218,10 @@ void StepRecorder::drop() {
   if (step_ != nullptr) step_->dropped = true;
 }
 
-std::shared_ptr<Step> StepRecorder::end(std::optional<std::vector<std::byte>> collections_file) {
+std::shared_ptr<Step> StepRecorder::end() {
   if (step_ == nullptr) return nullptr;
   if (chunk_ != nullptr && chunk_->used > chunk_->handed_over) hand_over_rest(chunk_);
-  writer_.hand_over(CommitStep{step_, std::move(collections_file)});
+  writer_.hand_over(CommitStep{step_});
   return std::exchange(step_, nullptr);
 }
 

@@ -4,7 +4,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +42,7 @@ class StepRecorder {
   bool dropped() const noexcept { return step_ != nullptr && step_->dropped; }
 
   // Ends the step and hands it over, also if it was dropped; null if nothing was saved in it.
-  std::shared_ptr<Step> end(std::optional<std::vector<std::byte>> collections_file);
+  std::shared_ptr<Step> end();
 
  private:
   Record* new_record(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cupel/core/collection.h"
@@ -15,13 +19,13 @@
 
 namespace cupel {
 
-// The tensors that are in the same collections, and what the present step makes of them.
+// The tensors that are saved alike, and what the present step makes of them.
 struct Group : detail::SaveGroup {
   Membership members;
   SaveDecision now;  // written between steps only
 };
 
-// The tensors that a hook knows, by the collections they are in.
+// The tensors that a hook knows, by the ways in which their collections are saved.
 //
 // Looking a tensor up and asking whether it is due takes no lock; naming tensors and collections
 // does, and may be done from several threads. What is due is decided between steps.
@@ -34,10 +38,15 @@ class TensorGroups {
 
   NamedTensor* find(std::string_view name) const noexcept { return table_.find(name); }
   NamedTensor* find_or_add(std::string_view name);
-  // Puts the tensor into these collections, which are made if they are not there.
+  // Puts the tensor into these collections, which are made if they are not there. The index says
+  // so with the next row of the tensor.
   void join(NamedTensor& tensor, const CollectionNames& names);
-  // Whether a collection that `is_meant` has the tensor, saved or not.
-  bool is_in_any(const NamedTensor& tensor, bool (*is_meant)(std::string_view collection));
+  // Whether a call put a tensor into the collection.
+  bool is_joined(std::string_view collection) const;
+  // Whether a run may have the collections that the tensor is to be in beside those that there are.
+  bool has_room_for(const NamedTensor& tensor, const CollectionNames& names);
+  // Whether one of these collections has the tensor, saved or not.
+  bool is_in_any(const NamedTensor& tensor, std::span<const std::string_view> collections);
 
   // From now on the plan says who is in which collection; it must outlive the groups.
   void follow(const SavePlan& plan);
@@ -53,22 +62,34 @@ class TensorGroups {
 
   // All tensors; not beside additions.
   std::deque<NamedTensor>& tensors() noexcept { return table_.tensors(); }
-  // Collections as they are now, whether they changed since the last call; from any thread.
-  bool take_changes(Collections& copy);
+  // The collections as they were configured.
+  Collections configured() const;
+  // Adds what calls put into collections, in the order of the calls, up to so many bytes of text;
+  // without names that a pattern finds. Returns how many names are left out.
+  std::int64_t add_joined(Collections& to, std::uint64_t most_bytes) const;
 
  private:
-  void place(NamedTensor& tensor);  // the mutex is held, as for the next one
+  void place(NamedTensor& tensor);  // the mutex is held, as for what follows
   Group* group_of(const Membership& members);
+  void take_listed(NamedTensor& tensor);
+  void set_tags(NamedTensor& tensor, std::vector<std::string> tags);
 
   Collections& collections_;
   const Decide decide_;
   const SavePlan* plan_ = nullptr;
   TensorTable table_;
-  std::mutex mutex_;  // collections_ while training threads run, and what follows
+  mutable std::mutex mutex_;  // collections_ while training threads run, and what follows
   std::map<Membership, std::unique_ptr<Group>> groups_;
   Group* never_;
   std::vector<std::unique_ptr<const std::vector<std::string>>> tag_lists_;
-  bool collections_changed_ = false;
+  struct Joining {
+    const NamedTensor* tensor;
+    const std::string* collection;
+  };
+  std::vector<Joining> joinings_;
+  std::set<std::string, std::less<>> joined_;  // collections that they name
+  // Of the names that the configuration lists: in which collections.
+  std::unordered_map<std::string, std::vector<std::string>> listed_;
 };
 
 }  // namespace cupel

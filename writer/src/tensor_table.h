@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -13,13 +14,16 @@
 
 namespace cupel {
 
-// What a hook knows of one tensor name. Address and name never change; `tags` is replaced, never
-// altered.
+// What a hook knows of one tensor name. Address and name never change; `tags` is replaced by a
+// longer list, never altered.
 struct NamedTensor : detail::TensorEntry {
   explicit NamedTensor(std::string tensor_name) : name(std::move(tensor_name)) {}
   const std::string name;
-  std::atomic<const std::vector<std::string>*> tags{
-      nullptr};  // collections named in calls; null: none
+  // Collections that the tensor is in whatever their patterns say; null: none.
+  std::atomic<const std::vector<std::string>*> tags{nullptr};
+  // How many of the tags which index file has; only the thread that writes the index knows.
+  mutable std::uint64_t named_in_file = 0;
+  mutable std::size_t named_tags = 0;
   std::atomic<bool> saved{false};
   std::atomic<bool> complained{false};  // a defect of it was reported
 };

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cupel/core/pattern.h"
@@ -17,7 +20,8 @@ namespace cupel {
 /// A named group of tensors that are saved alike: listed names, and patterns over names.
 ///
 /// A value type. Configurations left out are the hook's. Setters validate at once and throw
-/// UsageError, leaving the collection as it was.
+/// UsageError, leaving the collection as it was. Copies share their contents until one of them is
+/// changed: a run may have hundreds of thousands of collections, and millions of names in them.
 class Collection {
  public:
   explicit Collection(std::string name);
@@ -26,41 +30,90 @@ class Collection {
 
   /// Adds patterns, searched anywhere in a tensor's name (pattern.h).
   Collection& include(const PatternList& patterns);
-  const PatternList& include_regex() const noexcept { return include_regex_; }
+  const PatternList& include_regex() const noexcept { return contents().include_regex; }
   Collection& set_include_regex(PatternList patterns);
 
   /// Names that belong to the collection whatever the patterns say.
-  const std::set<std::string, std::less<>>& tensor_names() const noexcept { return tensor_names_; }
+  const std::set<std::string, std::less<>>& tensor_names() const noexcept {
+    return contents().tensor_names;
+  }
   Collection& add_tensor_name(std::string_view tensor);
   Collection& set_tensor_names(std::set<std::string, std::less<>> names);
 
   /// Whether `tensor` is listed or matched.
   bool contains(std::string_view tensor) const;
 
-  const std::optional<SaveConfig>& save_config() const noexcept { return save_config_; }
+  const std::optional<SaveConfig>& save_config() const noexcept { return contents().save_config; }
   Collection& set_save_config(SaveConfig config);
   /// The configuration to change in place, made with defaults if there is none yet. Illegal values
   /// are reported when the first step begins.
   SaveConfig& mutable_save_config();
   const std::optional<ReductionConfig>& reduction_config() const noexcept {
-    return reduction_config_;
+    return contents().reduction_config;
   }
   Collection& set_reduction_config(ReductionConfig config);
 
-  bool save_histogram() const noexcept { return save_histogram_; }
-  Collection& set_save_histogram(bool on) noexcept;
+  bool save_histogram() const noexcept { return contents().save_histogram; }
+  Collection& set_save_histogram(bool on);
 
  private:
+  struct Contents {
+    PatternList include_regex;
+    std::set<std::string, std::less<>> tensor_names;
+    std::optional<SaveConfig> save_config;
+    std::optional<ReductionConfig> reduction_config;
+    bool save_histogram = true;
+  };
+  // Contents that several collections may have. A std::shared_ptr cannot tell safely that it is
+  // the only owner.
+  class SharedContents {
+   public:
+    SharedContents() = default;
+    SharedContents(const SharedContents& other);
+    SharedContents(SharedContents&& other) noexcept
+        : counted_(std::exchange(other.counted_, nullptr)) {}
+    SharedContents& operator=(SharedContents other) noexcept {
+      std::swap(counted_, other.counted_);
+      return *this;
+    }
+    ~SharedContents();
+
+    const Contents& get() const noexcept { return counted_ ? counted_->contents : nothing(); }
+    // Contents that no other collection has.
+    Contents& own();
+    // The same, and none ever will: somebody outside may keep a reference to them.
+    Contents& own_for_ever();
+
+   private:
+    struct Counted {
+      Contents contents;
+      std::atomic<std::size_t> owners{1};
+      bool is_shareable = true;
+    };
+    Counted* counted_ = nullptr;  // null: nothing was set
+  };
+  static const Contents& nothing() noexcept;
+  const Contents& contents() const noexcept { return contents_.get(); }
+  Contents& mutable_contents() { return contents_.own(); }
+
   std::string name_;
-  PatternList include_regex_;
-  std::set<std::string, std::less<>> tensor_names_;
-  std::optional<SaveConfig> save_config_;
-  std::optional<ReductionConfig> reduction_config_;
-  bool save_histogram_ = true;
+  SharedContents contents_;
 };
 
 /// Collections by name, in name order.
 using Collections = std::map<std::string, Collection, std::less<>>;
+
+/// What a hook may have at most, and so a run: collections, and patterns of all collections
+/// together.
+inline constexpr std::size_t kMostCollections = 250'000;
+inline constexpr std::size_t kMostPatterns = 250'000;
+
+/// The same of a configuration, which is text that somebody wrote. Each collection of it may have
+/// lists of steps for every mode.
+inline constexpr std::size_t kMostConfiguredCollections = 1000;
+inline constexpr std::size_t kMostConfiguredPatterns = 10'000;
+static_assert(kMostConfiguredCollections < kMostCollections &&
+              kMostConfiguredPatterns < kMostPatterns);
 
 /// Which framework's tensor names the built-in collections know.
 enum class Profile { Generic, PyTorch, MXNet, TensorFlow, XGBoost };

@@ -20,7 +20,7 @@ void set_log_sink(LogSink sink);
 /// The least level that the environment asks for, by the variables above; nothing: off.
 std::optional<LogLevel> log_level();
 
-/// Logs one line; never throws.
+/// Logs one line, as printable() shows it; never throws.
 void log(LogLevel level, std::string_view message) noexcept;
 
 }  // namespace cupel

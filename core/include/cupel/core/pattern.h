@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cupel {
@@ -13,7 +15,7 @@ namespace cupel {
 ///
 /// It is *searched anywhere* in the name, case sensitive and not anchored unless it says so:
 /// "relu*" finds every name that contains "rel". Compiled once, cheap to copy, usable from any
-/// thread.
+/// thread. Machine code is made of it at the first search.
 class Pattern {
  public:
   /// Throws UsageError naming the pattern, the place and the reason when it does not compile.
@@ -24,6 +26,9 @@ class Pattern {
   /// Whether the pattern is found in `name`. A search that exceeds the match limits counts as not
   /// found and is logged; it never runs away.
   bool search(std::string_view name) const;
+
+  /// The memory that it takes, without its machine code.
+  std::size_t bytes() const noexcept;
 
  private:
   struct Compiled;
@@ -43,6 +48,7 @@ class PatternList {
   /// Appends a pattern or several: `add("relu")`, `add({"relu", "tanh"})`. One that does not
   /// compile throws UsageError and leaves the list as it was.
   void add(PatternList others);
+  void add_compiled(Pattern pattern) { patterns_.push_back(std::move(pattern)); }
 
   bool empty() const noexcept { return patterns_.empty(); }
   bool matches(std::string_view name) const;

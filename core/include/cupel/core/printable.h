@@ -6,10 +6,22 @@
 
 namespace cupel {
 
-/// `text` with control characters (C0, DEL, and C1 as UTF-8) and bytes that are no UTF-8 as \x1b
-/// and the like, so that no name of a tensor moves a terminal's cursor.
+/// The bytes that a message quotes of one value.
+inline constexpr std::size_t kMostShownBytes = std::size_t{4} << 10U;
+
+/// `text` in one line, with each character escaped that a reader does not see or that moves what
+/// he sees, so that no name of a tensor moves a terminal's cursor. Escaped are:
 ///
-/// The result has at most `most` bytes, and "..." behind them where that is not the whole text.
-std::string printable(std::string_view text, std::size_t most = std::string::npos);
+///     C0, DEL, C1 as UTF-8, bytes that are no UTF-8         \x1b, \x7f, \x9b, \xff
+///     bidirectional controls, zero-width characters,        \u202e, \u200b, \u2028,
+///     separators of lines, tags, other invisible format     \U000e0041
+///
+/// A text that is printable already stays as it is. The result has at most `most` bytes; where that
+/// is not the whole text, "... (N bytes more)" follows, with the number of bytes left out.
+std::string printable(std::string_view text, std::size_t most = kMostShownBytes);
+
+/// JSON text with the characters that printable() escapes as \u escapes, which a parser reads as
+/// the same characters. C0 stays: in JSON it stands between values alone.
+std::string printable_json(std::string json);
 
 }  // namespace cupel

@@ -27,12 +27,19 @@ struct CollectionsFile {
   /// Where the counters stood when the attempt was closed: the number of the last step of each mode
   /// that began, saved or not; Global's is that of all. Empty: the attempt was not closed.
   std::map<Mode, std::int64_t> steps = {};
+  /// How many names that joined collections the file leaves out, for want of room: the index has
+  /// them.
+  std::int64_t joined_left_out = 0;
 };
 
+/// Throws UsageError naming the limit for more collections or patterns than a run may have
+/// (collection.h), and for content that takes more memory than 7 times the file and 32 MiB. The
+/// bytes of the file are the caller's to limit (format_limits.h).
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
 
-/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one, or
-/// that a newer major version wrote. What a newer minor version has added is ignored.
+/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one,
+/// that is above a limit, or that a newer major version wrote. What a newer minor version has added
+/// is ignored.
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
 
 }  // namespace cupel

@@ -17,6 +17,14 @@ struct EventsValue {
   std::uint64_t length = 0;
 };
 
+/// What a value adds to the columns beside the values of its batch, at most (format_limits.h).
+constexpr std::uint64_t events_column_bytes(std::string_view tensor) noexcept {
+  return tensor.size() + 32;
+}
+
+/// Bytes of a footer for each batch that it lists.
+inline constexpr std::uint64_t kEventsFooterBytes = 24;
+
 /// Encodes the events file of one segment: all bytes but the values' own, which are never copied.
 ///
 /// One batch is the values of one chunk, one after another. Of a batch the caller writes `before`,

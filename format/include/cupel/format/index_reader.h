@@ -65,11 +65,26 @@ struct IndexBatch {
   NullableColumn<std::int32_t> inline_begin, inline_end;  ///< Positions in inline_bytes.
   const std::byte* inline_bytes = nullptr;
   NullableColumn<std::int64_t> nan, pos_inf, neg_inf, zero;
+  NullableColumn<std::int32_t> joined_begin, joined_end;  ///< Positions in joined_offsets.
+  const std::int32_t* joined_offsets = nullptr;
+  const char* joined_bytes = nullptr;
+  bool any_joined = false;  ///< Whether any row names collections that its tensor joined.
   std::array<NullableColumn<double>, Reduction::kCount> reductions{};
 
   std::string_view tensor(std::size_t row) const noexcept {
     return {tensor_bytes + tensor_offsets[row],
             static_cast<std::size_t>(tensor_offsets[row + 1] - tensor_offsets[row])};
+  }
+  /// The name at a position from joined_begin[row] to joined_end[row].
+  std::string_view joined(std::int32_t position) const noexcept {
+    return {joined_bytes + joined_offsets[position],
+            static_cast<std::size_t>(joined_offsets[position + 1] - joined_offsets[position])};
+  }
+  /// Calls `visit(name)` for each collection that the row says its tensor joined.
+  template <class Visit>
+  void for_each_joined(std::size_t row, Visit&& visit) const {
+    if (!any_joined || !joined_begin.has(row)) return;
+    for (std::int32_t at = joined_begin[row]; at < joined_end[row]; ++at) visit(joined(at));
   }
   StepHeader header(std::size_t row) const noexcept {
     return {step[row], mode_of_code[static_cast<std::uint8_t>(mode_codes[row])], mode_step[row],

@@ -54,6 +54,8 @@ struct IndexRow {
   std::optional<std::span<const std::byte>> inline_value;  ///< and inline_value.
   std::optional<ValueCounts> counts;
   ReductionValues reductions;  ///< Those the segment has columns for are written.
+  /// The collections that the tensor joined and that no earlier row of the file names with it.
+  std::span<const std::string> collections = {};
 };
 
 /// Makes what encoding needs once in a process, so that it is destroyed last: an object of static
@@ -69,6 +71,10 @@ void prepare_encoding();
 class IndexWriter {
  public:
   IndexWriter(const SegmentIdentity& identity, ReductionSet columns);
+
+  /// An upper bound of the bytes that encode_step() returns for such rows.
+  static std::uint64_t most_bytes(ReductionSet columns, std::span<const IndexRow> rows) noexcept;
+
   ~IndexWriter();
   IndexWriter(IndexWriter&&) noexcept;
   IndexWriter& operator=(IndexWriter&&) noexcept;
@@ -83,7 +89,8 @@ class IndexWriter {
   /// not get into the file, or encoding failed. What is encoded next fits behind the mark.
   void take_back();
 
-  /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows, with footer.
+  /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows and 128 MiB, with
+  /// footer.
   /// `collections_crc32c` is the checksum of the worker's collections file as these steps need it;
   /// a reader that knows that file need not look whether there is a newer one.
   std::vector<std::byte> seal(std::optional<std::uint32_t> collections_crc32c = std::nullopt) const;

@@ -59,7 +59,7 @@ inline constexpr std::size_t kMaxTensorName = 4096;
 inline constexpr std::size_t kMaxInlineBytes = 64;
 
 /// The format this code writes, and the major version it reads.
-inline constexpr std::string_view kFormatVersion = "1.0";
+inline constexpr std::string_view kFormatVersion = "1.1";
 inline constexpr int kFormatMajor = 1;
 
 }  // namespace cupel

@@ -54,6 +54,9 @@ struct RunnerOptions {
   /// also when the runner is killed and another goes on.
   std::vector<Action> actions = {};
   bool dry_run = false;  ///< Nothing is done; lines say what would be.
+  /// A file with the certificates, in PEM, that webhooks trust in place of the system's. Empty: the
+  /// file that SSL_CERT_FILE in the environment names, else the system's.
+  std::string webhook_authority = {};
   /// How often rules are asked between steps (Rule::on_tick).
   std::chrono::milliseconds tick_interval = std::chrono::seconds(1);
 };

@@ -4,9 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "cupel/core/new_file.h"
 #include "cupel/store/store.h"
 
 namespace cupel {
+
+namespace internal {
+class Descriptor;
+}
 
 /// How a LocalStore watches for changes: by the system's notifications where it can, or by looking.
 enum class WatchMethod { Notify, Poll };
@@ -22,7 +27,8 @@ class LocalStore final : public Store {
  public:
   /// `root` may begin with "~/"; a relative one is below the directory that is current now. Throws
   /// UsageError if it is empty or holds a NUL.
-  explicit LocalStore(std::string root, WatchMethod watch_method = WatchMethod::Notify);
+  explicit LocalStore(std::string root, WatchMethod watch_method = WatchMethod::Notify,
+                      FileAccess access = FileAccess::Umask);
   ~LocalStore() override;
 
   std::string location() const override;
@@ -45,6 +51,9 @@ class LocalStore final : public Store {
   LockState lock_state(std::string_view name) const noexcept override;
   std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
 
+  /// Makes the directory if it is missing, and holds on to it: whatever would change anything in
+  /// another directory that has its place later, or in none, is a StoreError. Before other calls.
+  void hold_directory();
   /// Cuts an object back to its first `size` bytes, of which there must be as many. It keeps its
   /// identity.
   void cut_back(std::string_view key, std::uint64_t size);
@@ -52,9 +61,13 @@ class LocalStore final : public Store {
   std::uint64_t free_bytes() const;
 
  private:
+  void require_held_directory(std::string_view key) const;
+
   std::string location_;
   std::string root_;  // absolute
   WatchMethod watch_method_;
+  FileAccess access_;
+  std::unique_ptr<internal::Descriptor> held_directory_;
 };
 
 /// Holds an exclusive lock on a file of a local directory; it dies with the process that holds it.
@@ -64,7 +77,8 @@ class DirectoryLock {
   /// Locks `<directory>/<name>`, creating both; nothing if another process or object holds the
   /// lock. Throws StoreError when the file cannot be made.
   static std::unique_ptr<DirectoryLock> try_acquire(const std::string& directory,
-                                                    std::string_view name);
+                                                    std::string_view name,
+                                                    FileAccess access = FileAccess::Umask);
   /// The state of the lock `<directory>/<name>`, without taking it. A lock file that was last
   /// locked on another host, or since when this host has booted, is Unseen while it is free.
   static LockState state(const std::string& directory, std::string_view name) noexcept;

@@ -186,7 +186,8 @@ class Trial {
   /// Workers that saved nothing at a global step which others saved; empty for a step nobody saved.
   std::vector<std::string> missing_workers(std::int64_t global_step) const;
 
-  /// The collections that are in the run, with the listed names of all workers together.
+  /// The collections that are in the run, with the listed names of all workers together, and those
+  /// that joined; of a run that has ended, also with the names that their patterns find.
   Collections collections() const;
   Collection collection(
       std::string_view name) const;  ///< An empty one if the run has none of that name.

@@ -98,7 +98,9 @@ class CollectionNames {
 /// Which tensors are saved at which steps is decided by collections; configure them before the
 /// first next_step().
 ///
-/// Saves may be called from several threads at once, not beside next_step(), set_mode() or close().
+/// Saves may be called from several threads at once, not beside next_step(), set_mode() or close():
+/// these wait for saves that have begun, and a save that begins meanwhile is dropped. The first
+/// dropped save is a problem of the report.
 /// The bytes of a view have been read when the call returns. After construction nothing is thrown
 /// into training (unless on_error is Throw): a failing hook logs once, stops saving, and tells in
 /// its report.

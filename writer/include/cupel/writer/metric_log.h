@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +31,9 @@ class MetricLog {
   MetricLog(const MetricLog&) = delete;
   MetricLog& operator=(const MetricLog&) = delete;
 
-  /// Whether what is saved of this collection is logged: losses, metrics and sm_metrics.
+  /// The collections whose tensors are logged.
+  static constexpr std::array<std::string_view, 3> kLoggedCollections = {"losses", "metrics",
+                                                                         "sm_metrics"};
   static bool is_logged(std::string_view collection) noexcept;
 
   /// Adds the line `<tensor>_<MODE>`. A view that cannot be saved, or of text, is passed over. Of
