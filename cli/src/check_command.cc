@@ -107,12 +107,13 @@ void print_text(const std::vector<RuleGaps>& all, Printer out) {
           << (of.rule->says_needs ? ": what it needs is saved" : ": it does not say what it needs")
           << '\n';
     for (const Gap& gap : of.gaps) {
-      out << name << ": " << printable(gap.found) << "\n  needs      " << printable(gap.needed)
-          << "\n  for        " << printable(gap.tensors);
+      out << name << ": " << printable(gap.found, std::string_view::npos) << "\n  needs      "
+          << printable(gap.needed) << "\n  for        "
+          << printable(gap.tensors, std::string_view::npos);
       // What a number is set by is said with it.
       if (!gap.parameter.empty() && gap.needed.find(gap.parameter) == std::string::npos)
         out << ", by " << printable(gap.parameter);
-      out << "\n  closed by  " << printable(gap.closing) << '\n';
+      out << "\n  closed by  " << printable(gap.closing, std::string_view::npos) << '\n';
     }
   }
 }

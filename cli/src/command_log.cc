@@ -31,7 +31,8 @@ LogSink command_log_sink(const std::string& command, Printer err) {
   return [begin, least = log_level(), err](LogLevel level, std::string_view message) {
     if (!least || level < *least) return;
     // With one write, since several threads may log.
-    err << Composed{begin + std::string(level_prefix(level)) + printable(message) + "\n"}
+    err << Composed{begin + std::string(level_prefix(level)) +
+                    printable(message, kMostMessageBytes) + "\n"}
         << std::flush;
   };
 }

@@ -61,8 +61,8 @@ std::vector<RulePage> lua_pages(const RuleSpec& spec) {
 void write_file(const std::filesystem::path& file, const std::string& text) {
   errno = 0;
   TemporaryFile out(AT_FDCWD, file.string(), FileAccess::Umask);
-  if (!write_all(out.descriptor(), std::as_bytes(std::span(text))) || !out.close() ||
-      !out.rename_to(file.string()))
+  if (out.descriptor() < 0 || !write_all(out.descriptor(), std::as_bytes(std::span(text))) ||
+      !out.close() || !out.rename_to(file.string()))
     throw Error("cannot write " + file.string() +
                 (errno == 0 ? "" : std::string(": ") + strerror(errno)));
 }

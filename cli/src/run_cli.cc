@@ -505,7 +505,8 @@ class CommandLine {
     while (begin <= message.size()) {
       const std::size_t end = std::min(message.find('\n', begin), message.size());
       err_ << "cupel " << command_name_ << ": "
-           << printable(std::string_view(message).substr(begin, end - begin)) << '\n';
+           << printable(std::string_view(message).substr(begin, end - begin), kMostMessageBytes)
+           << '\n';
       begin = end + 1;
     }
   }

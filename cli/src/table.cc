@@ -102,7 +102,7 @@ Table::Table(std::vector<std::string> header, std::vector<Align> alignment)
 }
 
 void Table::add(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = printable(cell);
+  for (std::string& cell : cells) cell = printable(cell, std::string_view::npos);
   cells.resize(alignment_.size());
   rows_.push_back(std::move(cells));
   colours_.emplace_back(alignment_.size(), Colour::None);

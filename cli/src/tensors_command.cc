@@ -112,7 +112,7 @@ void print_names(const std::vector<std::string>& names, bool json, Printer out) 
     if (json) {
       out << (i == 0 ? "" : ",") << json_string(names[i]);
     } else {
-      out << printable(names[i]) << '\n';
+      out << printable(names[i], std::string_view::npos) << '\n';
     }
   }
   if (json) out << "]\n";

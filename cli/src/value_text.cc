@@ -121,7 +121,8 @@ class Brackets {
   std::string element(std::int64_t index) const {
     // As many digits as a float has; a scalar in full.
     const int digits = value_.dtype() == DType::F64 && value_.shape().rank() == 0 ? 17 : 8;
-    if (!is_floating(value_.dtype())) return printable(element_json(value_, strings_, index));
+    if (!is_floating(value_.dtype()))
+      return printable(element_json(value_, strings_, index), std::string_view::npos);
     const double number = value_.at(index);
     if (digits == 17 && std::isfinite(number)) return shortest_text(number);
     return readable_float(number, digits);

@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,12 @@ Sinks& sinks() {
   return instance;
 }
 
+// Whether the message is passed on as it is.
+bool is_plain(std::string_view text) noexcept {
+  return text.size() <= kMostMessageBytes &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
+}
+
 // A sink that logs would wait for itself; what it logs is dropped instead.
 thread_local bool inside_sink = false;
 
@@ -78,7 +85,11 @@ void log(LogLevel level, std::string_view message) noexcept {
   try {
     const std::lock_guard lock(sinks().mutex);
     if (!sinks().current) sinks().current = standard_error_sink();
-    sinks().current(level, printable(message));
+    // A plain message is passed as it is: where memory is short, copying it would lose it.
+    if (is_plain(message))
+      sinks().current(level, message);
+    else
+      sinks().current(level, printable(message, kMostMessageBytes));
   } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report to
   }
   inside_sink = false;

@@ -1,12 +1,13 @@
-// One table of ranges, is_unseen(), holds the characters that no output of cupel shows raw. The
-// functions differ in how they write such a character.
+// One table of ranges, behind is_unseen(), holds the characters that no output of cupel shows raw.
+// printable() writes such a character as people read it, printable_json() as a parser does. A byte
+// that begins no character of UTF-8 is escaped by itself, and the next byte begins anew, so that
+// any bytes make a text. Any thread; nothing fails but for a lack of memory.
 
 #include "cupel/core/printable.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "cupel/core/text_pattern.h"
 
@@ -20,17 +21,20 @@ struct CodeSpan {
 };
 
 // Beyond the controls up to U+009F: Unicode's format characters, fillers, separators of lines,
-// characters that are none, and tags. Variation selectors stay: emoji are written with them.
+// private use and tags; code points that are no characters are found by is_unseen(). Variation
+// selectors stay: emoji are written with them.
 constexpr std::array kUnseen = {
     CodeSpan{0xad, 0xad},       CodeSpan{0x34f, 0x34f},     CodeSpan{0x61c, 0x61c},
     CodeSpan{0x115f, 0x1160},   CodeSpan{0x17b4, 0x17b5},   CodeSpan{0x180b, 0x180f},
     CodeSpan{0x200b, 0x200f},   CodeSpan{0x2028, 0x202e},   CodeSpan{0x2060, 0x206f},
     CodeSpan{0x3164, 0x3164},   CodeSpan{0xfeff, 0xfeff},   CodeSpan{0xffa0, 0xffa0},
-    CodeSpan{0xfff0, 0xfffb},   CodeSpan{0xfffe, 0xffff},   CodeSpan{0x1bca0, 0x1bca3},
-    CodeSpan{0x1d173, 0x1d17a}, CodeSpan{0xe0000, 0xe0fff}, CodeSpan{0xf0000, 0x10ffff}};
+    CodeSpan{0xfdd0, 0xfdef},   CodeSpan{0xfff0, 0xfffb},   CodeSpan{0x13430, 0x1343f},
+    CodeSpan{0x1bca0, 0x1bca3}, CodeSpan{0x1d173, 0x1d17a}, CodeSpan{0xe0000, 0xe0fff},
+    CodeSpan{0xf0000, 0x10ffff}};
 
 bool is_unseen(std::uint32_t code) noexcept {
   if (code < 0xa0) return code < 0x20 || code >= 0x7f;
+  if ((code & 0xfffeU) == 0xfffeU) return true;
   return std::any_of(kUnseen.begin(), kUnseen.end(), [code](const CodeSpan& span) {
     return code >= span.first && code <= span.last;
   });

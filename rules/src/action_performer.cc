@@ -59,7 +59,7 @@ constexpr const char* kSupervisor =
     "set -C\n"
     "echo $$ > \"$1.claim\" || exit 0\n"
     "[ -e \"$1.order\" ] || { rm -f \"$1.claim\"; exit 0; }\n"
-    "(umask \"$mask\"; exec /bin/sh -c \"$2\")\n"
+    "(set +C; umask \"$mask\"; exec /bin/sh -c \"$2\")\n"
     "status=$?\n"
     "rm -f \"$1.$$.tmp\"\n"
     "echo $status > \"$1.$$.tmp\" && mv \"$1.$$.tmp\" \"$1.done\"\n";
@@ -143,9 +143,9 @@ Attempt follow_claim(const std::string& path, milliseconds timeout, const GoOn& 
   }
 }
 
-// What `perform` returns, or an attempt that tells the error.
+// Returns what `perform` returns, or an attempt that failed with the error that it threw.
 template <class Perform>
-Attempt with_errors_told(Perform&& perform) {
+Attempt attempt_or_error(Perform&& perform) {
   try {
     return perform();
   } catch (const StoreError& error) {
@@ -160,10 +160,9 @@ Attempt with_errors_told(Perform&& perform) {
 }
 
 void create_stop_file(const std::string& path) {
-  require_regular(
-      FileHandle(open_or_create_file(AT_FDCWD, path.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW,
-                                     FileAccess::Umask)),
-      path);
+  require_regular(FileHandle(open_or_create_file(AT_FDCWD, path.c_str(), O_WRONLY | O_NONBLOCK,
+                                                 FileAccess::Umask)),
+                  path);
 }
 
 }  // namespace
@@ -181,7 +180,7 @@ ActionPerformer::ActionPerformer(PerformerOptions options)
 ActionPerformer::~ActionPerformer() = default;
 
 Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const GoOn& go_on) {
-  return with_errors_told([&] {
+  return attempt_or_error([&] {
     if (!options_.claims_directory.empty()) make_claims_directory(options_.claims_directory);
     if (is_command(order.action.kind)) return run(order, attempt, go_on);
     return perform_once(order, attempt, go_on);
@@ -189,7 +188,7 @@ Attempt ActionPerformer::perform(const ActionOrder& order, int attempt, const Go
 }
 
 Attempt ActionPerformer::perform_stops(const ActionOrder& last, const GoOn& go_on) {
-  return with_errors_told([&] { return perform_unrecorded(last, go_on); });
+  return attempt_or_error([&] { return perform_unrecorded(last, go_on); });
 }
 
 int ActionPerformer::attempts_begun(const ActionOrder& order) const {

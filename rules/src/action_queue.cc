@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "exception_text.h"
 
@@ -172,8 +173,10 @@ void ActionQueue::try_once(Waiting waiting) {
   if (waiting.order.taken_before && waiting.attempts == 0) {
     try {
       waiting.attempts = performer_.attempts_begun(waiting.order);
-    } catch (const std::exception& error) {
+    } catch (const UsageError& error) {
       return tell(std::move(waiting), ActionResult::Failed, exception_text(error));
+    } catch (const std::exception& error) {
+      return take(std::move(waiting), {false, true, exception_text(error)});
     }
   }
   if (waiting.attempts >= options_.attempts)
@@ -189,7 +192,7 @@ void ActionQueue::try_once(Waiting waiting) {
   take(std::move(waiting), std::move(attempt));
 }
 
-// Tells what came of an attempt, or puts the order back for the next one.
+// Reports the result of an attempt, or puts the order back for the next one.
 void ActionQueue::take(Waiting waiting, Attempt attempt) {
   ++waiting.attempts;
   if (attempt.succeeded)

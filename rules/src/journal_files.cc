@@ -74,7 +74,7 @@ class JournalInFiles final : public JournalPlace {
   }
 
   void append(std::string_view lines) override {
-    if (!file_.write(lines)) fail(path_, "cannot be written");
+    if (!write_all(file_.get(), std::as_bytes(std::span(lines)))) fail(path_, "cannot be written");
     size_ += lines.size();
   }
 

@@ -54,7 +54,7 @@ void resume_actions(const RunnerJournal& journal, const std::deque<RunnerRule>& 
                                         [](const RunnerRule& r) { return r.found.summary.name; });
     if (rule == rules.end())
       throw FormatError(file, 0,
-                        "it tells of an action of a rule that there is not: " + pending.incident);
+                        "it has an action of a rule that does not exist: " + pending.incident);
     if (const Action* const action = action_of(pending, rule->actions))
       actions->take_over(pending, *action, file);
     else

@@ -115,7 +115,11 @@ RuleReport::News RuleReport::take(const Step* step, Outcome outcome, bool explai
 }
 
 void RuleReport::report(const Passed&, const Asked&, News&) {}
-void RuleReport::report(const NotYet&, const Asked&, News&) {}
+
+// A rule that asks for more at the end of the run will not get it; what it judged counts.
+void RuleReport::report(const NotYet&, const Asked& asked, News& news) {
+  if (asked.step == nullptr) count(asked, news);
+}
 
 void RuleReport::report(const Rewound&, const Asked& asked, News& news) {
   if (asked.step == nullptr || !has_lines()) return;

@@ -72,11 +72,6 @@ void RunnerActions::start() {
   }
 }
 
-bool RunnerActions::has_outcomes() const {
-  const std::lock_guard lock(mutex_);
-  return !outcomes_.empty();
-}
-
 std::vector<VerdictLine> RunnerActions::take_outcomes() {
   std::vector<ActionQueue::Outcome> outcomes;
   {

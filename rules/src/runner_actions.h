@@ -19,7 +19,7 @@ const Action* action_of(const RunnerState::PendingAction& pending,
                         const std::vector<Action>& actions);
 
 /// What a runner does about incidents, from the firing to the line that tells what became of each
-/// action. Of run()'s thread, but for has_outcomes() and hurry().
+/// action. Of run()'s thread, but for hurry().
 ///
 /// Nothing is begun before start(): whoever keeps a state writes what is pending() first, so that
 /// nothing that was begun is ever forgotten.
@@ -40,7 +40,6 @@ class RunnerActions {
   /// Begins what was ordered. What was told of before is gone from every file when it returns.
   void start();
 
-  bool has_outcomes() const;
   /// The lines that tell what has come, which is pending no longer. What the queue has left undone
   /// stays pending, and is not told, where claims are kept: the next runner does it.
   std::vector<VerdictLine> take_outcomes();

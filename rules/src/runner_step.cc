@@ -53,7 +53,6 @@ Outcome outcome_of(Judge judge) {
 }  // namespace
 
 Outcome outcome_at_step(Rule& rule, const Step& step) {
-  if (step.rewound) return {.what = Rewound()};
   return outcome_of([&] { return rule.evaluate(step.step, step.snapshot); });
 }
 

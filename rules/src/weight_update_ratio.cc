@@ -58,7 +58,7 @@ The first saved step has nothing to be compared with and never fires; a step tha
 num_steps, or one of another shape, is skipped. Weights that do not change at all have ratio 0 and
 fire. NaN never fires. What was saved without a raw value is no P for what has one.
 
-SavedWeight norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
+Saved norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
 values are read. Saving weights, with l2, every num_steps steps feeds the rule.
 )";
   static constexpr std::string_view kExample =

@@ -358,6 +358,9 @@ TEST_F(ShowCommand, values_of_several_shapes_are_no_array) {
 }
 
 TEST_F(ShowCommand, a_link_that_was_planted_beside_the_file_is_not_written_through) {
+  WorkerWriter writer(store_);
+  writer.save(0, {raw("w", {1, 2})});
+  writer.finish();
   std::ofstream(file("victim")) << "untouched";
   std::filesystem::create_symlink(file("victim"),
                                   file("w.npy.partial-" + std::to_string(::getpid())));

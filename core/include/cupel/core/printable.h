@@ -8,13 +8,15 @@ namespace cupel {
 
 /// The bytes that a message quotes of one value.
 inline constexpr std::size_t kMostShownBytes = std::size_t{4} << 10U;
+/// The bytes of a whole message, with the values that it quotes.
+inline constexpr std::size_t kMostMessageBytes = 8 * kMostShownBytes;
 
 /// `text` in one line, with each character escaped that a reader does not see or that moves what
 /// he sees, so that no name of a tensor moves a terminal's cursor. Escaped are:
 ///
 ///     C0, DEL, C1 as UTF-8, bytes that are no UTF-8         \x1b, \x7f, \x9b, \xff
 ///     bidirectional controls, zero-width characters,        \u202e, \u200b, \u2028,
-///     separators of lines, tags, other invisible format     \U000e0041
+///     separators of lines, tags, fillers, private use       \U000e0041
 ///
 /// A text that is printable already stays as it is. The result has at most `most` bytes; where that
 /// is not the whole text, "... (N bytes more)" follows, with the number of bytes left out.
