@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cupel/core/error.h"
-#include "cupel/format/layout.h"
 
 namespace cupel {
 
@@ -17,7 +16,7 @@ void require(const arrow::Status& status) {
 std::shared_ptr<const arrow::KeyValueMetadata> identity_metadata(const SegmentIdentity& identity) {
   return arrow::key_value_metadata(
       {"cupel.format", "cupel.run", "cupel.worker", "cupel.attempt", "cupel.segment"},
-      {std::string(kFormatVersion), identity.run, identity.worker, std::to_string(identity.attempt),
+      {identity.format, identity.run, identity.worker, std::to_string(identity.attempt),
        std::to_string(identity.segment)});
 }
 

@@ -32,8 +32,9 @@ SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& 
     if (at < 0) fail(std::string("the schema's metadata lack ") + field);
     return metadata->value(at);
   };
-  if (const auto problem = format_version_problem(text("cupel.format"))) fail(*problem);
   SegmentIdentity found;
+  found.format = text("cupel.format");
+  if (const auto problem = format_version_problem(found.format)) fail(*problem);
   found.run = text("cupel.run");
   found.worker = text("cupel.worker");
   const auto attempt = parse_number<std::int32_t>(text("cupel.attempt"));

@@ -260,8 +260,8 @@ void RunSalvage::salvage_segment(const SegmentName& name, bool must_be_sealed, A
     parts.back().values.resize(static_cast<std::size_t>(shown - batch.step.begin()));
   }
   if (parts.empty()) return;
-  const SegmentIdentity identity{index.identity->run, name.worker, name.attempt,
-                                 attempt.segments++};
+  const SegmentIdentity identity{index.identity->run, name.worker, name.attempt, attempt.segments++,
+                                 index.identity->format};
   const SegmentName written{name.attempt, parts.front().batch->step.front(), name.worker};
   SalvagedValues values(to_, written.events_key(), identity);
   for (SalvagedRows& part : parts) {

@@ -14,6 +14,7 @@
 #include "cupel/core/reduction.h"
 #include "cupel/core/shape.h"
 #include "cupel/core/value_counts.h"
+#include "cupel/format/layout.h"
 
 namespace cupel {
 
@@ -24,6 +25,7 @@ struct SegmentIdentity {
   std::string worker;
   std::int32_t attempt = 0;
   std::int64_t segment = 0;  ///< Counts the segments of the attempt from 0, without gaps.
+  std::string format = std::string(kFormatVersion);  ///< Of its writer.
 };
 
 /// Where a raw value's bytes are in the segment's events file, and their CRC-32C.
