@@ -231,6 +231,36 @@ TEST_F(SealRun, values_of_a_segment_whose_number_another_has_go) {
   }
 }
 
+// The same where the first steps of the segments around them take more than a little reading, and
+// where the later of them is sealed.
+TEST_F(SealRun, values_of_a_segment_whose_number_another_has_go_from_runs_of_many_tensors) {
+  const auto many = [] {
+    std::vector<SavedTensor> tensors = {filled("w", 100, 5)};
+    for (int i = 0; i < 1000; ++i) tensors.push_back(scalar("loss" + std::to_string(i), i));
+    return tensors;
+  };
+  const ScratchDirectory elsewhere;
+  LocalStore other(elsewhere.path());
+  WorkerWriter begun(other);
+  begun.save_steps({0}).seal().save_steps({1}).seal().save_steps({2}).seal();
+  begun.encode(4, {filled("w", 100, 3)});
+  const std::vector<std::byte> values = other.get(begun.events_key()).value();
+  run_.seal().save(3, many()).seal().save(5, many());
+  ASSERT_GT(size(run_.index_key()), std::size_t{128} << 10U);
+  run_.seal().save(6, many());
+  const std::string between = "events/0000-000000000/000000000004_worker_0.arrow";
+  ASSERT_EQ(begun.events_key(), between);
+  // With its number, which is that of step 5's segment, and without.
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{20}}) {
+    store_.put(between, std::span(values).first(kept));
+    EXPECT_THAT(seal().damaged, IsEmpty()) << kept;
+    EXPECT_FALSE(store_.stat(between)) << kept;
+  }
+  store_.put(between, values);
+  EXPECT_THAT(seal().damaged, IsEmpty());
+  EXPECT_FALSE(store_.stat(between));
+}
+
 TEST_F(SealRun, a_run_that_is_being_written_is_refused) {
   const auto lock = DirectoryLock::try_acquire(scratch_.path(), ".lock-worker_0");
   const Contents before = contents();

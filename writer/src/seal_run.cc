@@ -24,8 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A schema is in the first bytes of a file.
-constexpr std::size_t kMostPreamble = std::size_t{64} << 10U;
+// A schema is in the first bytes of a file, but that of an index file counts only with the first
+// message, whose checksum is also its own.
+constexpr std::uint64_t kMostPreamble = std::uint64_t{64} << 10U;
 
 std::shared_ptr<const AlignedBuffer> read_index_file(const LocalStore& run,
                                                      const ObjectInfo& info) {
@@ -118,15 +119,22 @@ using Segments = std::set<SegmentName>;
 // The number that the first bytes of a segment's index or events file have; nothing where they have
 // none.
 std::optional<std::int64_t> number_in_index(const LocalStore& run, const SegmentName& name) {
-  IndexReader reader(name.index_key());
-  try {
-    AlignedBuffer bytes(kMostPreamble);
-    bytes.resize(run.get_range(name.index_key(), 0, bytes.span()));
-    reader.read(std::make_shared<const AlignedBuffer>(std::move(bytes)), [](const IndexBatch&) {});
-  } catch (const FormatError&) {  // damage behind the schema does not matter here
+  const std::string key = name.index_key();
+  const auto info = run.stat(key);
+  if (!info || info->size == 0) return std::nullopt;
+  const std::uint64_t most = std::min(info->size, format_limits().index_message);
+  for (std::uint64_t piece = std::min(kMostPreamble, most);; piece = std::min(2 * piece, most)) {
+    IndexReader reader(key);
+    try {
+      AlignedBuffer bytes(static_cast<std::size_t>(piece));
+      bytes.resize(run.get_range(key, 0, bytes.span()));
+      reader.read(std::make_shared<const AlignedBuffer>(std::move(bytes)),
+                  [](const IndexBatch&) {});
+    } catch (const FormatError&) {  // damage behind the first message does not matter here
+    }
+    if (reader.identity()) return reader.identity()->segment;
+    if (piece == most) return std::nullopt;
   }
-  if (!reader.identity()) return std::nullopt;
-  return reader.identity()->segment;
 }
 
 std::optional<std::int64_t> number_in_events(const LocalStore& run, const ObjectInfo& info,
