@@ -319,7 +319,7 @@ const std::optional<SegmentIdentity>& EventsReader::identity() const noexcept {
   return state_->identity;
 }
 
-SegmentEnd EventsReader::walk(const State::OnBatch& on_batch) {
+SegmentEnd EventsReader::walk(const State::OnBatch& on_batch, std::uint64_t until) {
   State& s = *state_;
   static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
                                                                  'W', '1', 0,   0};
@@ -366,6 +366,7 @@ SegmentEnd EventsReader::walk(const State::OnBatch& on_batch) {
       s.read_batch(front.span(), frame, on_batch);
     }
     s.consumed += frame.size();
+    if (s.consumed >= until) return SegmentEnd::Open;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <arrow/record_batch.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "chained_file.h"
@@ -80,15 +81,19 @@ IndexRemains read_index_remains(const std::string& key,
   return remains;
 }
 
-EventsRemains read_events_remains(const SegmentName& name, std::uint64_t size,
-                                  EventsReader::Read read, std::uint64_t values_end) {
+namespace {
+
+EventsRemains walk_events(const SegmentName& name, std::uint64_t size, EventsReader::Read read,
+                          std::uint64_t values_end, std::uint64_t until) {
   EventsReplay replay(name.events_key(), read);
   EventsReader reader(name, size, std::move(read));
   EventsRemains remains;
   try {
-    remains.end = reader.walk([&](std::span<const EventsEntry> batch) {
-      if (replay.end() < values_end) replay.add(*reader.identity(), batch);
-    });
+    remains.end = reader.walk(
+        [&](std::span<const EventsEntry> batch) {
+          if (replay.end() < values_end) replay.add(*reader.identity(), batch);
+        },
+        until);
   } catch (const FormatError& error) {
     if (replay.end() < values_end || error.offset < replay.end()) throw;
   }
@@ -103,6 +108,19 @@ EventsRemains read_events_remains(const SegmentName& name, std::uint64_t size,
     remains.footer = replay.footer();
   }
   return remains;
+}
+
+}  // namespace
+
+EventsRemains read_events_remains(const SegmentName& name, std::uint64_t size,
+                                  EventsReader::Read read, std::uint64_t values_end) {
+  return walk_events(name, size, std::move(read), values_end,
+                     std::numeric_limits<std::uint64_t>::max());
+}
+
+EventsRemains read_committed_events(const SegmentName& name, std::uint64_t size,
+                                    EventsReader::Read read, std::uint64_t values_end) {
+  return walk_events(name, size, std::move(read), values_end, values_end);
 }
 
 }  // namespace cupel

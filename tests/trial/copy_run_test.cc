@@ -85,6 +85,30 @@ TEST(CopyRun, what_lies_behind_the_values_of_a_sparse_file_is_neither_read_nor_c
   EXPECT_GE(verify_run(from).damages(), 1U);  // the sealed file does not end where it should
 }
 
+// A tensor that is saved again in a step, with a value that lives in the index, leaves the former
+// value in the batch.
+TEST(CopyRun, a_long_value_that_no_row_has_any_more_does_not_matter) {
+  const ScratchDirectory written;
+  const auto from = std::make_shared<LocalStore>((written / "run").string());
+  const auto to = std::make_shared<MemoryStore>();
+  const LogCapture log;
+  HookOptions options;
+  options.out_dir = (written / "run").string();
+  options.save_all = true;
+  options.save_config = {.save_interval = 1};
+  const std::vector<float> small(100, 1), big(std::size_t{5} << 18U, 1);
+  {
+    Hook hook(options);
+    hook.next_step();
+    hook.save_tensor("a", TensorView(small.data(), {small.size()}));
+    hook.save_tensor("b", TensorView(big.data(), {big.size()}));
+    hook.save_scalar("b", 1);
+  }
+  copy_run(*from, *to);
+  EXPECT_TRUE(verify_run(*to).ok());
+  EXPECT_EQ(described(to), described(from));
+}
+
 TEST(CopyRun, a_copy_answers_as_the_run_does) {
   CopiedRun run;
   run.two_segments().writer.finish();
@@ -303,6 +327,30 @@ TEST(CopyRun, puts_whole_objects_where_nothing_can_be_appended) {
   WholeObjects to(run.copy);
   copy_run(*run.store, to);
   EXPECT_EQ(described(run.copy), described(run.store));
+}
+
+// A sparse file may have values of any length.
+TEST(CopyRun, values_that_are_too_long_for_one_piece_are_refused_before_they_are_read) {
+  constexpr std::uint64_t kLength = std::uint64_t{1} << 40U;
+  const ScratchDirectory sparse;
+  LocalStore from(sparse.path());
+  const SegmentIdentity identity{"cafe", "worker_0", 0, 0};
+  const SegmentName name{0, 0, "worker_0"};
+  EventsWriter events(identity);
+  const EventsValue value{"w", kLength};
+  const EventsWriter::Batch batch = events.begin_batch(0, {&value, 1});
+  from.append(name.events_key(), 0, std::vector{std::span<const std::byte>(batch.before)});
+  std::filesystem::resize_file(sparse / name.events_key(), kLength + (kLength >> 1U));
+  IndexWriter index(identity, {});
+  IndexRow row;
+  row.tensor = "w";
+  row.elements = static_cast<std::int64_t>(kLength / 4);
+  row.location = ValueLocation{batch.data_offset, kLength, 0};
+  from.put(name.index_key(), index.encode_step({0, Mode::Global, 0, 0}, {&row, 1}));
+  from.put(collections_key("worker_0"), encode_collections_file({1, "cafe", "worker_0", 0, {}}));
+  WholeObjects to(std::make_shared<MemoryStore>());
+  EXPECT_THAT([&] { copy_run(from, to); },
+              ::testing::ThrowsMessage<StoreError>(HasSubstr("too large to be put in one piece")));
 }
 
 TEST(CopyRun, values_longer_than_a_piece_arrive_whole) {

@@ -106,14 +106,10 @@ bool SegmentCopy::copy_events() {
   if (*size < needed_events_) throw FormatError(events_key_, *size, "the events file lacks values");
   // A footer, and values of steps that were given up, lie behind what the index has.
   const std::uint64_t expected = needed_events_ + needed_events_ / 8 + kMostBehindValues;
-  if (*size > expected) return copy_committed_values(expected);
+  if (*size > expected) return copy_committed_values(*size);
   has_events_ = true;
   if (to_.can_append()) return stream(*size);
-  if (*size > kMostAtOnce)
-    throw StoreError(events_key_, false,
-                     "it is too large to be put in one piece, as the destination demands: size " +
-                         std::to_string(*size),
-                     from_.location());
+  require_size_for_put(*size);
   AlignedBuffer bytes(static_cast<std::size_t>(*size));
   bytes.resize(from_.get_range(events_key_, 0, bytes.span()));
   if (bytes.size() < needed_events_)
@@ -126,13 +122,13 @@ bool SegmentCopy::copy_events() {
 
 /// Copies the batches of the values that the index has, and seals them anew: whatever lies behind
 /// them, in a sparse file for example, is neither read nor copied.
-bool SegmentCopy::copy_committed_values(std::uint64_t readable) {
+bool SegmentCopy::copy_committed_values(std::uint64_t size) {
   if (needed_events_ == 0) return true;
   has_events_ = true;
   const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
     return from_.get_range(events_key_, offset, out);
   };
-  const EventsRemains values = read_events_remains(segment_.name, readable, read, needed_events_);
+  const EventsRemains values = read_committed_events(segment_.name, size, read, needed_events_);
   const std::span<const std::byte> footer(values.footer);
   if (to_.can_append()) {
     if (!stream(values.kept_bytes)) return false;
@@ -143,6 +139,7 @@ bool SegmentCopy::copy_committed_values(std::uint64_t readable) {
     return true;
   }
   const std::size_t behind = is_sealed_ ? footer.size() : 0;
+  require_size_for_put(values.kept_bytes + behind);
   AlignedBuffer bytes(static_cast<std::size_t>(values.kept_bytes) + behind);
   const auto kept = bytes.span().first(static_cast<std::size_t>(values.kept_bytes));
   if (from_.get_range(events_key_, 0, kept) != kept.size())
@@ -152,6 +149,15 @@ bool SegmentCopy::copy_committed_values(std::uint64_t readable) {
   to_.put(events_key_, bytes.span());
   copied_(bytes.size());
   return true;
+}
+
+/// Before memory is asked for: a sparse file may be of any size.
+void SegmentCopy::require_size_for_put(std::uint64_t size) const {
+  if (size > kMostAtOnce)
+    throw StoreError(events_key_, false,
+                     "it is too large to be put in one piece, as the destination demands: size " +
+                         std::to_string(size),
+                     from_.location());
 }
 
 bool SegmentCopy::stream(std::uint64_t size) {

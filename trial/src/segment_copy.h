@@ -49,7 +49,8 @@ class SegmentCopy {
   bool read_index();
   bool read_index_as_is(std::uint64_t size);
   bool copy_events();
-  bool copy_committed_values(std::uint64_t readable);
+  bool copy_committed_values(std::uint64_t size);
+  void require_size_for_put(std::uint64_t size) const;
   bool stream(std::uint64_t size);
 
   const Store& from_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,8 +43,10 @@ class EventsReader {
   /// Calls `on_batch` with the values of each whole batch, whose names live as long as the call.
   /// May be called once. Throws FormatError with the place for damage: what is no message, padding
   /// that is not zero, a footer that does not list the batches. Torn is also a file whose last
-  /// message was not written to its end.
-  SegmentEnd walk(const std::function<void(std::span<const EventsEntry>)>& on_batch);
+  /// message was not written to its end. Where a message ends at `until` or behind it, the walk is
+  /// over and the file Open, whatever follows.
+  SegmentEnd walk(const std::function<void(std::span<const EventsEntry>)>& on_batch,
+                  std::uint64_t until = std::numeric_limits<std::uint64_t>::max());
 
   /// Where the last whole message ends.
   std::uint64_t consumed() const noexcept;

@@ -45,4 +45,8 @@ struct EventsRemains {
 EventsRemains read_events_remains(const SegmentName& name, std::uint64_t size,
                                   EventsReader::Read read, std::uint64_t values_end);
 
+/// The same without a look at what lies behind these batches: as if the file ended there, unsealed.
+EventsRemains read_committed_events(const SegmentName& name, std::uint64_t size,
+                                    EventsReader::Read read, std::uint64_t values_end);
+
 }  // namespace cupel
