@@ -178,11 +178,5 @@ TEST_F(MetricLogTest, the_environment_names_the_directory) {
   EXPECT_THAT(lines(), SizeIs(1));
 }
 
-TEST_F(MetricLogTest, three_collections_are_logged) {
-  for (const char* name : {"losses", "metrics", "sm_metrics"})
-    EXPECT_TRUE(MetricLog::is_logged(name)) << name;
-  for (const char* name : {"weights", "loss", ""}) EXPECT_FALSE(MetricLog::is_logged(name)) << name;
-}
-
 }  // namespace
 }  // namespace cupel

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -17,7 +16,6 @@
 #include <system_error>
 #include <utility>
 
-#include "cupel/core/collection.h"
 #include "cupel/core/log.h"
 #include "cupel/core/new_file.h"
 #include "cupel/stats/statistics.h"
@@ -98,10 +96,6 @@ MetricLog::MetricLog(std::string directory)
     : state_(std::make_unique<State>(std::move(directory))) {}
 
 MetricLog::~MetricLog() { flush(); }
-
-bool MetricLog::is_logged(std::string_view collection) noexcept {
-  return std::ranges::find(kLoggedCollections, collection) != kLoggedCollections.end();
-}
 
 void MetricLog::add(std::string_view tensor, Mode mode, std::int64_t step,
                     const TensorView& value) noexcept {

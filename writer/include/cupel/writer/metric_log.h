@@ -34,7 +34,6 @@ class MetricLog {
   /// The collections whose tensors are logged.
   static constexpr std::array<std::string_view, 3> kLoggedCollections = {"losses", "metrics",
                                                                          "sm_metrics"};
-  static bool is_logged(std::string_view collection) noexcept;
 
   /// Adds the line `<tensor>_<MODE>`. A view that cannot be saved, or of text, is passed over. Of
   /// lines that nobody flushes, those beyond some 16 MiB are a failure to write.
