@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/store/local_store.h"
 #include "cupel/writer/hook.h"
 #include "store/scratch_directory.h"
@@ -239,6 +240,21 @@ TEST_P(ChangedRun, keeps_what_a_collections_file_said_before_it_was_damaged) {
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
   EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("loss"));
   EXPECT_THROW(trial.refresh(), FormatError);
+}
+
+TEST_P(ChangedRun, keeps_what_a_collections_file_said_before_it_was_too_long) {
+  FormatLimits limits;
+  limits.collections_file = 5000;
+  const format_detail::FormatLimitsForTest low(limits);
+  WorkerWriter writer = worker();
+  writer.collection("mine", {"loss"}).save_steps({0});
+  const Trial trial(store);
+  store->put(collections_key("worker_0"), std::vector<std::byte>(5001));
+  EXPECT_THAT(told([&] { return trial.steps(); }),
+              AllOf(HasSubstr(collections_key("worker_0")), HasSubstr("too long")));
+  writer.save_steps({1});
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+  EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("loss"));
 }
 
 TEST_P(ChangedRun, tells_once_of_a_new_workers_damaged_collections_file) {

@@ -10,6 +10,7 @@
 
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/trial/verify_run.h"
 #include "trial/trial_fixture.h"
 
@@ -262,6 +263,20 @@ TEST(SalvageRun, a_run_of_one_worker_whose_collections_are_damaged_has_none) {
   const SalvageReport report = run.salvage();
   ASSERT_THAT(report.left_out, SizeIs(1));
   EXPECT_THAT(report.left_out[0].problem, HasSubstr("got no collections"));
+  EXPECT_EQ(run.rows(), expected);
+}
+
+TEST(SalvageRun, a_collections_file_that_is_too_long_is_as_a_damaged_one) {
+  DamagedRun run;
+  run.two_segments().writer.finish();
+  const auto expected = run.before();
+  FormatLimits limits;
+  limits.collections_file = 5000;
+  const format_detail::FormatLimitsForTest low(limits);
+  run.store->put(collections_key("worker_0"), std::vector<std::byte>(5001));
+  const SalvageReport report = run.salvage();
+  ASSERT_THAT(report.left_out, SizeIs(1));
+  EXPECT_THAT(report.left_out[0].problem, HasSubstr("too long"));
   EXPECT_EQ(run.rows(), expected);
 }
 

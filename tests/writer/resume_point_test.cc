@@ -11,6 +11,7 @@
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
 #include "cupel/format/collections_file.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/store/memory_store.h"
 #include "trial/run_builder.h"
 
@@ -187,6 +188,17 @@ TEST_F(ResumePoint, a_foreign_file_of_a_later_attempt_hides_nothing) {
   close(0, {{Mode::Global, 6}, {Mode::Eval, 1}});
   store_.put(SegmentName{9, 0, "worker_0"}.index_key(), std::as_bytes(std::span("foreign")));
   EXPECT_EQ(last(), counters({{Mode::Global, 6}, {Mode::Train, 4}, {Mode::Eval, 1}}));
+  EXPECT_THAT(log_.lines(), SizeIs(1));
+}
+
+TEST_F(ResumePoint, a_collections_file_that_is_too_long_is_told_and_the_index_says_where) {
+  FormatLimits limits;
+  limits.collections_file = 100;
+  const format_detail::FormatLimitsForTest low(limits);
+  WorkerWriter writer = attempt(0);
+  save_apart(writer, {{3, Mode::Train, 3}});
+  close(0, {{Mode::Train, 8}, {Mode::Global, 8}});
+  EXPECT_EQ(last(), counters({{Mode::Train, 3}, {Mode::Global, 3}}));
   EXPECT_THAT(log_.lines(), SizeIs(1));
 }
 

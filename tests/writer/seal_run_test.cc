@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "cupel/trial/trial.h"
 #include "cupel/trial/verify_run.h"
@@ -198,6 +199,16 @@ TEST_F(SealRun, damage_is_told_and_left_and_the_rest_is_sealed) {
   EXPECT_EQ(report.sealed, 1U);
   EXPECT_THAT(report.damaged, ElementsAre(HasSubstr(key)));
   EXPECT_EQ(*store_.get(key), damaged);
+}
+
+TEST_F(SealRun, a_collections_file_that_is_too_long_does_not_keep_segments_open) {
+  FormatLimits limits;
+  limits.collections_file = 5000;
+  const format_detail::FormatLimitsForTest low(limits);
+  store_.put(collections_key("worker_0"), std::vector<std::byte>(5001));
+  const SealReport report = seal();
+  EXPECT_EQ(report.sealed, 1U);
+  EXPECT_THAT(report.damaged, IsEmpty());
 }
 
 TEST_F(SealRun, committed_values_that_are_gone_are_damage) {

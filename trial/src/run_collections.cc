@@ -18,7 +18,8 @@ bool select_alike(const Collection& a, const Collection& b) {
          a.include_regex().texts() == b.include_regex().texts();
 }
 
-/// Workers list the names that they saved; the rest they all say.
+/// Workers of format 1.0 list the names that they saved, later ones a part of those that joined;
+/// the rest they all say.
 void add_names(Collection& merged, const Collection& other) {
   for (const std::string& tensor : other.tensor_names()) merged.add_tensor_name(tensor);
 }
@@ -33,7 +34,9 @@ void add(std::optional<Collection>& merged, const Collection& other) {
 
 /// Nothing if there is no such file any more.
 std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
-  const auto bytes = store.get(info.key, format_limits().collections_file);
+  const std::uint64_t most = format_limits().collections_file;
+  if (info.size > most) throw FormatError(info.key, 0, "the file is too long");
+  const auto bytes = store.get(info.key, most);
   if (!bytes) return std::nullopt;
   return RunCollections::File{info.identity, info.size, crc32c(*bytes),
                               decode_collections_file(info.key, *bytes)};

@@ -187,13 +187,16 @@ void RunSalvage::read_collections() {
   }
 }
 
-/// Nothing, and why, where the file is damaged or missing.
+/// Nothing, and why, where the file is damaged, too long or missing.
 std::optional<CollectionsFile> RunSalvage::collections_of(const std::string& worker,
                                                           std::vector<std::byte>& bytes,
                                                           std::string& problem) const {
   const std::string key = collections_key(worker);
   try {
-    auto read = from_.get(key, format_limits().collections_file);
+    const std::uint64_t most = format_limits().collections_file;
+    if (const auto info = from_.stat(key); info && info->size > most)
+      throw FormatError(key, 0, "the file is too long");
+    auto read = from_.get(key, most);
     if (!read) throw FormatError(key, 0, "the file is missing");
     CollectionsFile file = decode_collections_file(key, *read);
     if (file.worker != worker) throw FormatError(key, 0, "the file says worker " + file.worker);

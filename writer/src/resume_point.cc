@@ -105,9 +105,12 @@ struct Closed {
 
 Closed read_closed(const Store& store, std::string_view worker) {
   const std::string key = collections_key(worker);
-  const auto bytes = store.get(key, format_limits().collections_file);
-  if (!bytes) return {};
   try {
+    const std::uint64_t most = format_limits().collections_file;
+    if (const auto info = store.stat(key); info && info->size > most)
+      throw FormatError(key, 0, "the file is too long");
+    const auto bytes = store.get(key, most);
+    if (!bytes) return {};
     const CollectionsFile file = decode_collections_file(key, *bytes);
     Closed closed{.counters = {}, .attempt = file.attempt};
     for (const auto& [mode, step] : file.steps) closed.counters[mode] = step;

@@ -66,9 +66,13 @@ class SegmentSealing {
   }
 
  private:
-  // Of the file that its steps need, or of a later one of the same writer.
+  // Of the file that its steps need, or of a later one of the same writer; nothing where no reader
+  // would read that.
   std::optional<std::uint32_t> collections_crc32c() const {
-    const auto file = run_.get(collections_key(name_.worker), format_limits().collections_file);
+    const std::string key = collections_key(name_.worker);
+    const std::uint64_t most = format_limits().collections_file;
+    const auto info = run_.stat(key);
+    const auto file = info && info->size <= most ? run_.get(key, most) : std::nullopt;
     if (!file) return std::nullopt;
     return crc32c(*file);
   }
