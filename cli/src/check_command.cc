@@ -79,9 +79,9 @@ std::vector<UnfilledCollection> unfilled_collections(const SavingPlan& plan) {
 // What calls have filled is in the run; what they might have, nobody knows any more.
 std::vector<UnfilledCollection> unfilled_collections(const Trial& run, Profile profile) {
   std::vector<UnfilledCollection> empty;
-  for (const auto& [name, collection] : run.collections()) {
+  for (const std::string& name : run.collection_names()) {
     std::string question = builtin_name_meant(name, profile);
-    if (is_filled_by_calls_only(collection, profile) && !question.empty())
+    if (!question.empty() && is_filled_by_calls_only(run.collection(name), profile))
       empty.push_back({name, std::move(question)});
   }
   return empty;

@@ -27,7 +27,7 @@ Tensor require_tensor(const Trial& trial, const std::string& name) {
 void require_collection(std::initializer_list<const Trial*> trials, const std::string& name) {
   std::vector<std::string> names;
   for (const Trial* trial : trials)
-    for (const auto& [known, collection] : trial->collections()) names.push_back(known);
+    for (std::string& known : trial->collection_names()) names.push_back(std::move(known));
   for (const auto& [known, collection] : builtin_collections(Profile::Generic))
     names.push_back(known);
   if (std::ranges::find(names, name) != names.end()) return;

@@ -131,8 +131,8 @@ int run_tensors(const TensorsOptions& options, Printer out) {
   if (!options.collection.empty()) require_collection({trial.get()}, options.collection);
   if (options.step) require_step(*trial, *options.step, mode);
   // A built-in collection that the run does not list holds nothing.
-  const bool is_listed =
-      options.collection.empty() || trial->collections().contains(options.collection);
+  const bool is_listed = options.collection.empty() ||
+                         std::ranges::binary_search(trial->collection_names(), options.collection);
   const std::vector<std::string> names =
       is_listed ? trial->tensor_names(query) : std::vector<std::string>();
   if (!options.in_full) {

@@ -158,7 +158,7 @@ Words values_of(const std::string& name, const CLI::App& app, const Position& at
     if (trial == nullptr) return values;
     if (is_tensor) return trial->tensor_names();
     if (name == "worker") return trial->workers();
-    for (const auto& [collection, members] : trial->collections()) values.push_back(collection);
+    return trial->collection_names();
   }
   return values;
 }

@@ -328,7 +328,8 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
              "the shape does not make the number of elements");
     }
     batch.for_each_joined(row, [&](std::string_view collection) {
-      demand(!collection.empty(), row, "the name of a collection is empty");
+      demand(!collection.empty() && collection.size() <= kMaxCollectionName, row,
+             "the name of a collection is empty or too long");
     });
     const bool located = batch.offset.has(row);
     demand(located == batch.length.has(row) && located == batch.crc32c.has(row), row,

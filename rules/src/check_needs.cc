@@ -153,9 +153,11 @@ class RunOffers {
   explicit RunOffers(const TensorNeed& need) : need_(need) {}
 
   void read(const Trial& run, const NeededTensors& part) {
-    const Collections known = run.collections();
+    const std::vector<std::string> known = run.collection_names();
     std::vector<std::string> collections = part.collections;
-    std::erase_if(collections, [&](const std::string& name) { return !known.contains(name); });
+    std::erase_if(collections, [&](const std::string& name) {
+      return !std::binary_search(known.begin(), known.end(), name);
+    });
     const bool nothing = !part.collections.empty() && collections.empty() && part.patterns.empty();
     if (nothing) return;
     NameSelection names(std::move(collections), part.patterns);
@@ -207,10 +209,9 @@ class RunOffers {
   std::map<std::pair<const std::string*, const char*>, SavedCopy> copies_;  // by tensor and worker
 };
 
-// As if a hook had nothing but the collections of the run.
-SavingPlan plan_of(const Trial& run) {
+// Of a hook that is configured to save nothing: what a run has is looked for in the run.
+SavingPlan empty_plan() {
   SavingPlan plan;
-  plan.known = run.collections();
   plan.hook = SaveConfig().resolved({});
   return plan;
 }
@@ -289,7 +290,7 @@ std::vector<Gap> find_gaps(std::string_view rule, const RuleNeeds& needs, const 
 }
 
 std::vector<Gap> find_gaps(std::string_view rule, const RuleNeeds& needs, const Trial& run) {
-  const SavingPlan plan = plan_of(run);
+  const SavingPlan plan = empty_plan();
   const std::vector<std::string> silent = silent_workers(run);
   const bool has_eval = has_evaluation(run);
   OfferedModes modes{.saved = run.modes(), .steps_are_known = run.ended()};

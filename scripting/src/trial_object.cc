@@ -145,9 +145,7 @@ int collection(lua_State* lua) {
 }
 
 int collections(lua_State* lua) {
-  std::vector<std::string> names;
-  for (const auto& [name, collection] : trial_of(lua).collections()) names.push_back(name);
-  push_list(lua, names);
+  push_list(lua, trial_of(lua).collection_names());
   return 1;
 }
 

@@ -77,13 +77,18 @@ TEST(IndexFile, names_the_collections_that_tensors_joined) {
   EXPECT_THAT(joinings(sample.sealed_file()), expected);
 }
 
-TEST(IndexFile, with_a_joined_collection_without_a_name_is_damaged) {
-  SegmentSample sample;
-  std::vector<IndexRow> rows = sample.rows(3);
-  const std::vector<std::string> none = {""};
-  rows[0].collections = none;
-  sample.steps.push_back(sample.writer.encode_step(SegmentSample::header(3), rows));
-  EXPECT_THROW(joinings(sample.open_file()), FormatError);
+TEST(IndexFile, with_a_joined_collection_whose_name_is_empty_or_too_long_is_damaged) {
+  const auto read_with = [](std::size_t length) {
+    SegmentSample sample;
+    std::vector<IndexRow> rows = sample.rows(3);
+    const std::vector<std::string> tags = {std::string(length, 'c')};
+    rows[0].collections = tags;
+    sample.steps.push_back(sample.writer.encode_step(SegmentSample::header(3), rows));
+    joinings(sample.open_file());
+  };
+  EXPECT_THROW(read_with(0), FormatError);
+  EXPECT_NO_THROW(read_with(kMaxCollectionName));
+  EXPECT_THROW(read_with(kMaxCollectionName + 1), FormatError);
 }
 
 TEST(IndexFile, takes_no_more_bytes_for_a_step_than_the_bound) {

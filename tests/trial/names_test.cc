@@ -176,6 +176,29 @@ TEST(RunCollections, hold_what_joined_them_as_the_index_says) {
   EXPECT_THAT(trial.collections().at("yours").tensor_names(), ElementsAre("a", "b", "m1"));
 }
 
+TEST(RunCollections, are_named_without_their_members) {
+  MemoryRun run;
+  run.worker({"a", 2}).collection("mine", {"^m"}, {"listed"}).save(0, {raw("m1", {1})});
+  run.worker({"b", 2})
+      .collection("ours", {"^m"})
+      .save(0, {raw("x", {1}).joining({"yours", "mine"})});
+  EXPECT_THAT(run.open().collection_names(), ElementsAre("mine", "ours", "yours"));
+}
+
+TEST(RunCollections, that_the_index_names_are_no_more_than_a_hook_may_have) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kMostCollections; ++i) names.push_back(std::to_string(i));
+  MemoryRun run;
+  WorkerWriter writer = run.worker();
+  writer.save(0, {raw("a", {1}).joining(names)});
+  const Trial trial = run.open();
+  EXPECT_EQ(trial.collection_names().size(), kMostCollections);
+  writer.save(1, {raw("a", {1}).joining({names.front()})});
+  writer.save(2, {raw("a", {1}).joining({"one more"})});
+  EXPECT_THROW(trial.refresh(), FormatError);
+  EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
+}
+
 TEST(RunCollections, hold_what_joined_them_before_the_range_of_steps) {
   MemoryRun run;
   WorkerWriter writer = run.worker();

@@ -95,6 +95,47 @@ TEST_F(ManyCollections, as_many_as_a_run_may_have_are_saved_and_one_more_is_repo
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("t"));
 }
 
+TEST_F(ManyCollections, of_names_that_take_more_memory_than_readers_allow_are_left_to_the_index) {
+  options.include_collections = {"c0"};
+  std::vector<std::string> tags;
+  for (int i = 0; i < 180; ++i) tags.push_back("c" + std::to_string(i));
+  const auto hook = make_hook();
+  for (int i = 0; i < 6000; ++i) {
+    std::string name(3, 'a');
+    int rest = i;
+    for (char& letter : name) {
+      letter = static_cast<char>('a' + rest % 26);
+      rest /= 26;
+    }
+    static_cast<void>(hook->handle(name, tags));
+  }
+  hook->next_step();
+  hook->save_tensor("aaa", view({1}));
+  const HookReport report = hook->close();
+  EXPECT_FALSE(report.disabled);
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_THAT(open_trial()->tensor_names({.collection = "c179"}), ElementsAre("aaa"));
+}
+
+TEST_F(ManyCollections, with_names_that_no_reader_takes_cost_the_tag_or_the_configuration) {
+  const std::string longest(kMaxCollectionName, 'c');
+  auto hook = make_hook();
+  hook->next_step();
+  hook->save_tensor("t.weight", view({1}), longest);
+  hook->save_tensor("u.weight", view({1}), longest + 'c');
+  hook->save_tensor("v.weight", view({1}), "\xff");
+  EXPECT_THAT(hook->close().problems,
+              ElementsAre(HasSubstr("longer than 4096 bytes"), HasSubstr("is not UTF-8")));
+  EXPECT_THAT(open_trial()->tensor_names({.collection = longest}), ElementsAre("t.weight"));
+  EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("t.weight", "u.weight", "v.weight"));
+
+  options.existing = Existing::Replace;
+  hook = make_hook();
+  hook->add_collection(Collection(longest + 'c'));
+  hook->next_step();
+  EXPECT_THAT(hook->close().problems, Contains(HasSubstr("longer than 4096 bytes")));
+}
+
 TEST_F(ManyCollections, with_more_patterns_than_a_run_may_have_are_refused) {
   options.include_collections = {"mine"};
   const auto hook = make_hook();

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,6 +76,58 @@ TEST_F(Misuse, saves_beside_next_step_cost_themselves_at_most) {
     for (const std::string& name : trial->tensor_names({.step = step}))
       EXPECT_NO_THROW(static_cast<void>(trial->tensor(name).value(step))) << name << ' ' << step;
   }
+}
+
+// The handler's close() would wait for what its thread holds.
+TEST_F(Misuse, a_handler_of_a_signal_may_close_while_its_thread_waits_for_saves) {
+  auto hook = make_hook();
+  hook->next_step();
+  static Hook* closed_by_handler;
+  static std::atomic<bool> handled;
+  closed_by_handler = hook.get();
+  handled = false;
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {
+    closed_by_handler->set_mode(Mode::Eval);
+    static_cast<void>(closed_by_handler->close());
+    handled = true;
+  };
+  sigaction(SIGUSR1, &action, &before);
+  const pthread_t stepping = pthread_self();
+  std::atomic<bool> saving{false};
+  std::atomic<bool> sent{false};
+  set_log_sink([&](LogLevel, std::string_view) {
+    if (sent.exchange(true)) return;
+    saving = true;
+    // The other thread waits for this save by now.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pthread_kill(stepping, SIGUSR1);
+    while (!handled) std::this_thread::yield();
+  });
+  {
+    const std::jthread saves([&] { hook->save_scalar("", 1); });  // reported
+    while (!saving) std::this_thread::yield();
+    hook->next_step();
+  }
+  sigaction(SIGUSR1, &before, nullptr);
+  set_log_sink({});
+  EXPECT_EQ(hook->mode(), Mode::Global);
+  EXPECT_EQ(hook->close().steps_begun, 2);
+  EXPECT_TRUE(open_trial()->ended());
+}
+
+TEST_F(Misuse, a_store_of_another_hook_may_close_the_hook_that_waits_for_it) {
+  auto outer_store = std::make_shared<TamperedStore>(store);
+  auto inner_store = std::make_shared<TamperedStore>(std::make_shared<MemoryStore>());
+  Hook outer(options, outer_store);
+  Hook inner(options, inner_store);
+  outer_store->before_put = [&](std::string_view) { inner.next_step(); };
+  inner_store->before_put = [&](std::string_view) { static_cast<void>(outer.close()); };
+  outer.next_step();
+  outer_store->before_put = inner_store->before_put = [](std::string_view) {};
+  outer.save_tensor("a.weight", view({1}));
+  EXPECT_EQ(outer.close().steps_committed, 1);
+  EXPECT_FALSE(inner.close().disabled);
 }
 
 TEST_F(Misuse, saves_beside_set_mode_cost_themselves_at_most) {

@@ -344,7 +344,7 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
     throw FormatError(segment.key, batch.message_offset,
                       "the segment begins before the end of the one before it");
   // Also outside the range: a file names what its tensors joined once.
-  if (batch.any_joined) take_joined(batch, first, last);
+  if (batch.any_joined) take_joined(worker, segment, batch, first, last);
   if (header.step < range_begin_ || header.step >= range_end_) {
     worker.progress = header.step;
     news_ = true;
@@ -378,10 +378,16 @@ void IndexFollower::take_step(Worker& worker, Segment& segment, const IndexBatch
   news_ = true;
 }
 
-void IndexFollower::take_joined(const IndexBatch& batch, std::size_t first, std::size_t last) {
+/// No attempt of a worker has more collections than a hook may have, whatever its rows say.
+void IndexFollower::take_joined(Worker& worker, const Segment& segment, const IndexBatch& batch,
+                                std::size_t first, std::size_t last) {
   for (std::size_t row = first; row < last; ++row)
     batch.for_each_joined(row, [&](std::string_view collection) {
-      data_.joined.add(data_.names.intern(batch.tensor(row)), collection);
+      if (data_.joined.add(data_.names.intern(batch.tensor(row)), collection) &&
+          ++worker.new_collections_ > kMostCollections)
+        throw FormatError(segment.key, batch.message_offset,
+                          "tensors join more than " + std::to_string(kMostCollections) +
+                              " collections that nobody named before");
     });
 }
 
@@ -401,6 +407,7 @@ void IndexFollower::fill_forms(Worker& worker, const IndexBatch& batch, const St
 void IndexFollower::begin_attempt(Worker& worker, std::int32_t attempt, std::int64_t step) {
   if (attempt <= worker.attempt) return;
   worker.attempt = attempt;
+  worker.new_collections_ = 0;
   const std::size_t known = worker.steps->sizes().steps;
   const std::size_t kept = worker.steps->count_until(step - 1, known);
   if (kept < known) rewinds_.push_back(worker.steps->step(kept).step);

@@ -51,6 +51,7 @@ class IndexFollower {
     std::optional<std::uint32_t> collections_crc32c_;  // named by the segment before
     std::string run_;                                  // of the files of run_attempt_
     std::int32_t run_attempt_ = -1;
+    std::size_t new_collections_ = 0;  // that rows of the attempt named first of all rows
     std::shared_ptr<const LayoutInterner::Entry> layout_hint_;
     std::unordered_map<const NameLayout*, std::pair<const RowBlock*, std::uint32_t>> last_rows_;
   };
@@ -108,7 +109,8 @@ class IndexFollower {
   void take_step(Worker& worker, Segment& segment, const IndexBatch& batch, std::size_t first,
                  std::size_t last);
   void begin_attempt(Worker& worker, std::int32_t attempt, std::int64_t step);
-  void take_joined(const IndexBatch& batch, std::size_t first, std::size_t last);
+  void take_joined(Worker& worker, const Segment& segment, const IndexBatch& batch,
+                   std::size_t first, std::size_t last);
   void fill_forms(Worker& worker, const IndexBatch& batch, const StepRows& rows);
 
   const Store& store_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -37,12 +38,15 @@ class JoinedMembers {
 /// asks.
 class JoinedTensors {
  public:
-  void add(std::uint32_t tensor, std::string_view collection);
+  /// Whether nothing had joined the collection before.
+  bool add(std::uint32_t tensor, std::string_view collection);
   /// Null for a collection that nothing joined.
   const JoinedMembers* members(std::string_view collection) const;
   /// How many memberships there are: what was found out with fewer of them may be wrong now.
   std::size_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
+  /// Adds the names of the collections.
+  void add_names_to(std::set<std::string, std::less<>>& names) const;
   /// Adds the collections and their members.
   void add_to(Collections& collections, const NameTable& names) const;
 

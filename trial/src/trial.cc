@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cupel/core/error.h"
@@ -68,16 +69,19 @@ class NameCollector {
   int layouts_ = 0;
 };
 
-/// Lists the tensors that the collection's patterns find, once the run has ended. Before, they are
-/// still to come.
-void add_found_names(const Snapshot& snapshot, Collection& collection) {
-  if (collection.include_regex().empty()) return;
-  const auto filter = snapshot.collection_filter(collection.name());
+std::vector<std::string> all_names(const Snapshot& snapshot) {
   const Reading reading(&snapshot, std::nullopt);
-  NameCollector names(reading, filter);
+  NameCollector names(reading, std::nullopt);
   for (const Snapshot::Worker& worker : snapshot.workers)
     for (std::size_t i = 0; i < worker.sizes.uses; ++i) names.add(*worker.steps->use(i).layout);
-  for (const std::string& name : names.sorted()) collection.add_tensor_name(name);
+  return names.sorted();
+}
+
+/// Lists the tensors that the collection's patterns find, once the run has ended. Before, they are
+/// still to come. Keeps no answers: a run may have very many collections.
+void add_found_names(const std::vector<std::string>& names, Collection& collection) {
+  for (const std::string& name : names)
+    if (collection.include_regex().matches(name)) collection.add_tensor_name(name);
 }
 
 }  // namespace
@@ -263,9 +267,21 @@ Collections Trial::collections() const {
   const Snapshot& snapshot = reading.snapshot();
   Collections all = snapshot.collections->all();
   snapshot.data->joined.add_to(all, snapshot.data->names);
-  if (snapshot.ended)
-    for (auto& [name, collection] : all) add_found_names(snapshot, collection);
+  if (!snapshot.ended) return all;
+  const std::vector<std::string> names = all_names(snapshot);
+  for (auto& [name, collection] : all)
+    if (!collection.include_regex().empty()) add_found_names(names, collection);
   return all;
+}
+
+std::vector<std::string> Trial::collection_names() const {
+  const Reading reading = view_->read();
+  const Snapshot& snapshot = reading.snapshot();
+  std::set<std::string, std::less<>> names;
+  for (const auto& [worker, file] : snapshot.collections->files())
+    for (const auto& [name, collection] : file.content.collections) names.insert(name);
+  snapshot.data->joined.add_names_to(names);
+  return {names.begin(), names.end()};
 }
 
 Collection Trial::collection(std::string_view name) const {
@@ -274,7 +290,8 @@ Collection Trial::collection(std::string_view name) const {
   Collection collection = snapshot.collections->find(name).value_or(Collection(std::string(name)));
   if (const auto* const members = snapshot.data->joined.members(name))
     members->add_names_to(collection, snapshot.data->names);
-  if (snapshot.ended) add_found_names(snapshot, collection);
+  if (snapshot.ended && !collection.include_regex().empty())
+    add_found_names(all_names(snapshot), collection);
   return collection;
 }
 

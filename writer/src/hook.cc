@@ -44,6 +44,7 @@ void Hook::set_mode(Mode mode) {
   State& s = *state_;
   if (s.is_copy()) return;
   const State::Alone alone(s);
+  if (!alone.may_change()) return;
   s.guarded([&] {
     if (!is_valid(mode)) {
       return s.complain(nullptr,
@@ -61,6 +62,7 @@ void Hook::next_step() {
   State& s = *state_;
   if (s.is_copy()) return;
   const State::Alone alone(s);
+  if (!alone.may_change()) return;
   // Training goes on also where we do not, or throw.
   struct CountAnyway {
     State& s;
@@ -83,7 +85,7 @@ std::int64_t Hook::mode_step(Mode mode) const noexcept {
 TensorHandle Hook::handle(std::string_view name, const CollectionNames& collections) {
   State& s = *state_;
   NamedTensor* named = nullptr;
-  if (!s.is_copy()) s.guarded_naming([&] { named = s.tensor(name, collections); });
+  if (!s.is_copy()) s.guarded_naming(name, [&] { named = s.tensor(name, collections); });
   return TensorHandle(named);
 }
 

@@ -20,6 +20,7 @@
 #include "cupel/writer/environment.h"
 #include "cupel/writer/resume_point.h"
 #include "option_limits.h"
+#include "value_bytes.h"
 
 namespace cupel {
 namespace {
@@ -149,6 +150,9 @@ void Hook::State::open() {
 }
 
 void Hook::State::prepare() {
+  for (const auto& [name, collection] : collections)
+    if (const char* defect = collection_name_defect(name))
+      throw UsageError(std::string(defect) + ": " + printable(name));
   SavePlan made(collections, options);
   // Refuses what no reader would open, before anything is saved.
   const std::uint32_t collections_crc32c = writes ? write_collections() : 0;
@@ -206,7 +210,12 @@ void Hook::State::disable(const char* what) noexcept {
 // A call raises calls_ and then looks at alone_; this thread raises alone_ and then looks at
 // calls_. One of the two sees the other.
 Hook::State::Alone::Alone(State& state) : state_(state) {
-  if (state.is_inside_call()) return;
+  if (state.is_inside_call()) {
+    may_change_ = state.is_acting();
+    return;
+  }
+  // First: what interrupts this thread must not wait for what it holds.
+  waiting_.emplace(state, true);
   lock_ = std::unique_lock(state.alone_mutex_);
   state.alone_ = true;
   constexpr int kTries = 100;
@@ -217,13 +226,26 @@ Hook::State::Alone::Alone(State& state) : state_(state) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
+  may_change_ = true;
 }
 
 Hook::State::Alone::~Alone() {
   if (lock_.owns_lock()) state_.alone_ = false;
 }
 
-thread_local Hook::State* Hook::State::current_ = nullptr;
+thread_local const Hook::State::Inside* Hook::State::innermost_ = nullptr;
+
+bool Hook::State::is_inside_call() const noexcept {
+  for (const Inside* each = innermost_; each != nullptr; each = each->outer_)
+    if (&each->state_ == this) return true;
+  return false;
+}
+
+bool Hook::State::is_acting() const noexcept {
+  for (const Inside* each = innermost_; each != nullptr; each = each->outer_)
+    if (&each->state_ == this && !each->waits_) return true;
+  return false;
+}
 
 void Hook::State::report_save_beside_step(std::string_view name) {
   if (reported_save_beside_step_.exchange(true)) return;
@@ -256,13 +278,20 @@ void Hook::State::note(std::string text) {
 std::uint32_t Hook::State::write_collections() {
   const FormatLimits& limits = format_limits();
   const StepCounters at_close = closed ? counters : StepCounters{};
-  Collections now = groups.configured();
-  const std::int64_t left_out = groups.add_joined(now, limits.joined_names);
-  std::vector<std::byte> file = files->collections_file(now, at_close, left_out);
-  if (file.size() > limits.written_collections_file) {
-    now = groups.configured();
-    file = files->collections_file(now, at_close, groups.add_joined(now, 0));
+  const auto file_with = [&](std::uint64_t joined_names) {
+    Collections now = groups.configured();
+    const std::int64_t left_out = groups.add_joined(now, joined_names);
+    return files->collections_file(now, at_close, left_out);
+  };
+  std::vector<std::byte> file;
+  bool has_joined = false;
+  try {
+    file = file_with(limits.joined_names);
+    has_joined = file.size() <= limits.written_collections_file;
+  } catch (const UsageError& error) {
+    log(LogLevel::Debug, error.what());  // of the configuration it is said below
   }
+  if (!has_joined) file = file_with(0);
   if (file.size() > limits.written_collections_file) {
     throw UsageError("the configured collections, with their patterns and names, take " +
                      std::to_string(file.size()) +

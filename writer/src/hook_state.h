@@ -66,16 +66,21 @@ struct Hook::State {
     }
   }
   // The same for a call that gives a tensor its name or collections: it waits for the thread that
-  // changes the step.
+  // changes the step. Where it has interrupted a call that waits, too, it is dropped and reported.
   template <class F>
-  void guarded_naming(F&& call) {
-    std::optional<Call> counted(std::in_place, *this);
-    std::unique_lock<std::mutex> behind_step_change;
-    if (!counted->may_run_beside_others()) {
-      counted.reset();  // or each would wait for the other
-      behind_step_change = std::unique_lock(alone_mutex_);
-      counted.emplace(*this);
+  void guarded_naming(std::string_view name, F&& call) {
+    {
+      const Call counted(*this);
+      if (exiting) return;
+      if (counted.may_run_beside_others()) return protect(call);
+    }  // or each would wait for the other
+    if (is_inside_call()) {
+      const Call counted(*this);
+      return protect([&] { report_save_beside_step(name); });
     }
+    const Inside waiting(*this, true);
+    const std::lock_guard behind_step_change(alone_mutex_);
+    const Call counted(*this);
     if (!exiting) protect(call);
   }
   template <class F>
@@ -119,26 +124,40 @@ struct Hook::State {
   // The report; of one that there is no memory to copy, the numbers.
   HookReport told() const noexcept;
 
-  // How many public calls there are at the moment, and whether this thread is inside one already:
-  // a log sink, or a handler of a signal, may call the hook again.
+  // That this thread is inside a call of a hook: a store, a log sink, or a handler of a signal may
+  // call it again, or another hook. A call that waits for other threads does not act yet.
+  class Inside {
+   public:
+    Inside(const State& state, bool waits) noexcept
+        : state_(state), waits_(waits), outer_(innermost_) {
+      innermost_ = this;
+    }
+    ~Inside() { innermost_ = outer_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    friend struct State;
+    const State& state_;
+    const bool waits_;
+    const Inside* const outer_;
+  };
+  // How many public calls there are at the moment, and whether this thread is inside one already.
   class Busy {
    public:
-    explicit Busy(State& state) noexcept : state_(state), outer_(current_) {
-      current_ = &state;
+    explicit Busy(State& state) noexcept : state_(state), is_nested_(state.is_acting()) {
       ++state_.calls_;
     }
-    ~Busy() {
-      --state_.calls_;
-      current_ = outer_;
-    }
+    ~Busy() { --state_.calls_; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
-    bool is_nested() const noexcept { return outer_ == &state_; }
+    bool is_nested() const noexcept { return is_nested_; }
 
    private:
     State& state_;
-    State* const outer_;
+    const bool is_nested_;
+    const Inside inside_{state_, false};
   };
   // The same, and how long they take.
   class Call {
@@ -157,7 +176,8 @@ struct Hook::State {
     Clock::time_point begin_ = Clock::now();
   };
   // Keeps all other threads out of the hook while the step, the mode or the end of the run changes.
-  // Calls that have begun end first; they need nothing of this thread. Nested calls do nothing.
+  // Calls that have begun end first; they need nothing of this thread. Nested calls wait for
+  // nobody.
   class Alone {
    public:
     explicit Alone(State& state);
@@ -165,11 +185,17 @@ struct Hook::State {
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
 
+    // Not inside a call of this thread that waits itself: what that waits for is not over.
+    bool may_change() const noexcept { return may_change_; }
+
    private:
     State& state_;
+    std::optional<Inside> waiting_;
     std::unique_lock<std::mutex> lock_;
+    bool may_change_ = false;
   };
-  bool is_inside_call() const noexcept { return current_ == this; }  // of this thread
+  bool is_inside_call() const noexcept;  // of this thread
+  bool is_acting() const noexcept;       // inside one that does not wait for other threads
 
   HookOptions options;
   const bool inert;      // USE_SMDEBUG=0
@@ -258,7 +284,7 @@ struct Hook::State {
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 
-  static thread_local State* current_;  // the hook whose call this thread is inside
+  static thread_local const Inside* innermost_;  // of what this thread is inside
   std::mutex alone_mutex_;
   std::atomic<bool> alone_{false};  // a thread changes the step and holds the mutex
   std::atomic<bool> reported_save_beside_step_{false};

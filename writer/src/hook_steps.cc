@@ -281,14 +281,16 @@ NamedTensor* Hook::State::tensor(std::string_view name, const CollectionNames& t
     return nullptr;
   }
   NamedTensor* named = groups.find_or_add(name);
-  if (std::ranges::find(tags.names(), std::string_view()) != tags.names().end()) {
-    complain(named, "a collection's name is empty: it was given with " + printable(named->name));
-  } else if (!tags.empty() && !groups.has_room_for(*named, tags)) {
+  const auto illegal = std::ranges::find_if(tags.names(), [](std::string_view tag) -> bool {
+    return collection_name_defect(tag) != nullptr;
+  });
+  if (illegal != tags.names().end()) {
+    complain(named, std::string(collection_name_defect(*illegal)) + ": it was given with " +
+                        printable(named->name));
+  } else if (!tags.empty() && !groups.join(*named, tags)) {
     complain(named, "a run has at most " + std::to_string(kMostCollections) +
                         " collections: there is no room for those given with " +
                         printable(named->name));
-  } else if (!tags.empty()) {
-    groups.join(*named, tags);
   }
   return named;
 }

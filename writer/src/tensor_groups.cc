@@ -51,23 +51,16 @@ bool TensorGroups::is_in_any(const NamedTensor& tensor,
   });
 }
 
-bool TensorGroups::has_room_for(const NamedTensor& tensor, const CollectionNames& names) {
+bool TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {
   const auto is_known = [tags = tags_of(tensor)](std::string_view name) {
     return std::ranges::find(tags, name) != tags.end();
   };
   if (std::ranges::all_of(names.names(), is_known)) return true;
   const std::lock_guard lock(mutex_);
-  if (collections_.size() + names.names().size() <= kMostCollections) return true;
-  return std::ranges::all_of(names.names(),
-                             [&](std::string_view name) { return collections_.contains(name); });
-}
-
-void TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {
-  const auto is_known = [tags = tags_of(tensor)](std::string_view name) {
-    return std::ranges::find(tags, name) != tags.end();
-  };
-  if (std::ranges::all_of(names.names(), is_known)) return;
-  const std::lock_guard lock(mutex_);
+  const auto added = std::ranges::count_if(
+      names.names(), [&](std::string_view name) { return !collections_.contains(name); });
+  if (added > 0 && collections_.size() + static_cast<std::size_t>(added) > kMostCollections)
+    return false;
   const auto known = tags_of(tensor);
   std::vector<std::string> tags(known.begin(), known.end());
   for (const std::string_view name : names.names()) {
@@ -78,6 +71,7 @@ void TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {
   }
   set_tags(tensor, std::move(tags));
   place(tensor);
+  return true;
 }
 
 void TensorGroups::set_tags(NamedTensor& tensor, std::vector<std::string> tags) {

@@ -39,12 +39,11 @@ class TensorGroups {
   NamedTensor* find(std::string_view name) const noexcept { return table_.find(name); }
   NamedTensor* find_or_add(std::string_view name);
   // Puts the tensor into these collections, which are made if they are not there. The index says
-  // so with the next row of the tensor.
-  void join(NamedTensor& tensor, const CollectionNames& names);
+  // so with the next row of the tensor. Does nothing, and returns false, where a run may not have
+  // as many collections.
+  bool join(NamedTensor& tensor, const CollectionNames& names);
   // Whether a call put a tensor into the collection.
   bool is_joined(std::string_view collection) const;
-  // Whether a run may have the collections that the tensor is to be in beside those that there are.
-  bool has_room_for(const NamedTensor& tensor, const CollectionNames& names);
   // Whether one of these collections has the tensor, saved or not.
   bool is_in_any(const NamedTensor& tensor, std::span<const std::string_view> collections);
 

@@ -51,6 +51,13 @@ const char* tensor_name_defect(std::string_view name) noexcept {
   return nullptr;
 }
 
+const char* collection_name_defect(std::string_view name) noexcept {
+  if (name.empty()) return "a collection's name is empty";
+  if (name.size() > kMaxCollectionName) return "a collection's name is longer than 4096 bytes";
+  if (!is_utf8(name)) return "a collection's name is not UTF-8";
+  return nullptr;
+}
+
 std::uint64_t value_length(const TensorView& view) noexcept {
   const auto elements = static_cast<std::uint64_t>(view.elements());
   if (view.dtype() != DType::Utf8) return elements * element_size(view.dtype());

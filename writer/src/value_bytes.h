@@ -15,6 +15,8 @@ namespace cupel {
 const char* value_defect(const TensorView& view) noexcept;
 // Why `name` cannot name a tensor of the user's, as a phrase; null when it can.
 const char* tensor_name_defect(std::string_view name) noexcept;
+// The same of a collection.
+const char* collection_name_defect(std::string_view name) noexcept;
 
 std::uint64_t value_length(const TensorView& view) noexcept;
 // Writes value_length(view) bytes.

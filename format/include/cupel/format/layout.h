@@ -55,6 +55,8 @@ constexpr bool is_reserved_tensor(std::string_view name) noexcept {
 
 /// The longest tensor name a run may hold, in bytes.
 inline constexpr std::size_t kMaxTensorName = 4096;
+/// The same of the name of a collection that the index names, or that a hook has.
+inline constexpr std::size_t kMaxCollectionName = 4096;
 /// Raw values up to this many bytes live in the index.
 inline constexpr std::size_t kMaxInlineBytes = 64;
 

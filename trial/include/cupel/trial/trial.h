@@ -189,6 +189,8 @@ class Trial {
   /// The collections that are in the run, with the listed names of all workers together, and those
   /// that joined; of a run that has ended, also with the names that their patterns find.
   Collections collections() const;
+  /// Sorted; much cheaper than collections() where those have patterns.
+  std::vector<std::string> collection_names() const;
   Collection collection(
       std::string_view name) const;  ///< An empty one if the run has none of that name.
 

@@ -100,7 +100,9 @@ class CollectionNames {
 ///
 /// Saves may be called from several threads at once, not beside next_step(), set_mode() or close():
 /// these wait for saves that have begun, and a save that begins meanwhile is dropped. The first
-/// dropped save is a problem of the report.
+/// dropped save is a problem of the report. Only handle(), and a save_tensor() that names
+/// collections or a tensor that has no handle yet, waits instead: what it saves then belongs to the
+/// step that has begun.
 /// The bytes of a view have been read when the call returns. After construction nothing is thrown
 /// into training (unless on_error is Throw): a failing hook logs once, stops saving, and tells in
 /// its report.
