@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "bench_directory.h"
-#include "cupel/rules/builtin_rules.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/scripting/lua_rules.h"
 #include "cupel/stats/statistics.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
 #include "lua_vanishing_gradient.h"
@@ -54,8 +56,8 @@ class GradientsRun {
   Make lua(const std::string& text) const {
     const std::string path = directory_ / "rule.lua";
     std::ofstream(path) << text;
-    const auto file = std::make_shared<LuaRuleFile>(path);
-    return [file](Trial& trial) { return file->make(trial, ""); };
+    const auto rule = read_lua_rules(path).definitions.at(0);
+    return [rule](Trial& trial) { return rule->make(trial); };
   }
 
  private:
@@ -66,11 +68,11 @@ double judge(const GradientsRun& run, const Make& make) {
   const auto trial = create_trial(run.location());
   const std::vector<std::int64_t> steps = trial->steps();
   const std::unique_ptr<Rule> rule = make(*trial);
-  rule->evaluate(steps.front(), trial->snapshot());
+  RuleEvaluation(*rule).at_step(steps.front(), RunFollower(*trial).snapshot());
   std::int64_t found = 0;
   const double took = seconds_of([&] {
     for (const std::int64_t step : steps)
-      found += rule->evaluate(step, trial->snapshot()).datapoints();
+      found += RuleEvaluation(*rule).at_step(step, RunFollower(*trial).snapshot()).datapoints();
   });
   if (found == 0) std::abort();
   return took;
@@ -87,8 +89,9 @@ constexpr int kTensors = 1000;
 
 void vanishing_gradient(benchmark::State& state) {
   const GradientsRun run(1000, kTensors, 4, true);
-  compare(state, run, run.lua(kVanishingGradientInLua),
-          [](Trial& trial) { return make_builtin_rule("VanishingGradient", trial, {}); });
+  compare(state, run, run.lua(kVanishingGradientInLua), [](Trial& trial) {
+    return builtin_rules().require("VanishingGradient").make(trial, {});
+  });
   state.SetItemsProcessed(state.iterations() * 1000 * kTensors);
 }
 

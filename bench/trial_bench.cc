@@ -31,8 +31,10 @@
 #include "cupel/format/collections_file.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
 #include "paired.h"
@@ -427,11 +429,11 @@ void visit_all_steps(benchmark::State& state) {
 void evaluate_rule(benchmark::State& state, const char* name, const RuleParameters& parameters) {
   const BenchRun& run = finished_run(state.range(0));
   Trial trial(run.store());
-  const auto rule = make_builtin_rule(name, trial, parameters);
-  const auto snapshot = trial.snapshot();
+  const auto rule = builtin_rules().require(name).make(trial, parameters);
+  const auto snapshot = RunFollower(trial).snapshot();
   std::int64_t step = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(rule->evaluate(step, snapshot).datapoints());
+    benchmark::DoNotOptimize(RuleEvaluation(*rule).at_step(step, snapshot).datapoints());
     step = (step + 1) % run.steps();
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

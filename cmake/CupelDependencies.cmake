@@ -104,3 +104,12 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # Compiled as C++: Lua's errors are exceptions, which destroy what functions of ours hold.
 pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4-c++)
+find_library(CUPEL_CACHED_LUA lua5.4-c++ PATHS ${CUPEL_CACHED_PREFIXES} PATH_SUFFIXES lib
+  NO_DEFAULT_PATH NO_CACHE)
+find_package(sol2 3.5 CONFIG QUIET)
+if(NOT sol2_FOUND)
+  message(FATAL_ERROR
+    "sol2 3.5 or newer, headers that bind Lua, was not found.\n"
+    "  scripts/bootstrap.sh            fetches it into a cache outside the checkout (Debian)\n"
+    "  -DCMAKE_PREFIX_PATH=/path       names a folder with its sol2-config.cmake")
+endif()

@@ -16,7 +16,9 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/scripting/lua_rules.h"
+#include "cupel/trial/run_follower.h"
 #include "lua_script_maker.h"
 #include "trial/trial_fixture.h"
 
@@ -77,18 +79,21 @@ void attempt(Call&& call) {
 }
 
 void judge(const std::string& path, Trial& trial, bool explaining) {
-  const LuaRuleFile file(path, kLimits);
-  for (const LuaRuleInfo& info : file.rules()) {
-    attempt([&] { static_cast<void>(file.needs(info.name)); });
-    const auto rule = file.make(trial, info.name);
-    rule->set_explaining(explaining);
+  const RuleFile file = read_lua_rules(path, kLimits);
+  for (const auto& definition : file.definitions) {
+    attempt([&] { static_cast<void>(definition->needs()); });
+    const auto rule = definition->make(trial);
+    RuleEvaluation(*rule).set_explaining(explaining);
     for (std::int64_t step = 0; step < kSteps; ++step)
-      attempt([&] { static_cast<void>(rule->evaluate(step, trial.snapshot())); });
+      attempt([&] {
+        static_cast<void>(RuleEvaluation(*rule).at_step(step, RunFollower(trial).snapshot()));
+      });
     attempt([&] {
-      static_cast<void>(
-          rule->evaluate_tick(std::chrono::steady_clock::time_point(), trial.snapshot()));
+      static_cast<void>(RuleEvaluation(*rule).at_tick(std::chrono::steady_clock::time_point(),
+                                                      RunFollower(trial).snapshot()));
     });
-    attempt([&] { static_cast<void>(rule->evaluate_end(trial.snapshot())); });
+    attempt(
+        [&] { static_cast<void>(RuleEvaluation(*rule).at_end(RunFollower(trial).snapshot())); });
   }
 }
 

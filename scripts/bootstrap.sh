@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what cupel is built with: system packages, then Arrow and the AWS runtime into a cache.
+# Installs what cupel is built with: system packages, then Arrow, sol2 and the AWS runtime into a cache.
 #
 # In the cache a dependency is a folder <name>-<version>-<key>, moved there when it is whole. The key is a hash
 # of its recipe (pinned sums, flags, compiler, system): a changed recipe never meets a stale build. Sources come
@@ -21,14 +21,14 @@ usage: scripts/bootstrap.sh [SET…]              install what is missing (defau
        scripts/bootstrap.sh --print-python-readers  the same of those for Python: a virtual environment
 
 sets:
-  demo    system packages and Arrow
+  demo    system packages, Arrow and sol2; Lua as C++ where the system has none
   build   demo and the AWS runtime: all that building and running cupel needs
   package build, and what packages are made with: static libcurl and Highway, dpkg's tools
   test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
-  CMAKE_PREFIX_PATH     Arrow or an AWS runtime that is found below it is yours and is not built
+  CMAKE_PREFIX_PATH     Arrow, sol2 or an AWS runtime that is found below it is yours and is not built
   CUPEL_DEBIAN_MIRROR   where sources come from (default: the mirror that this machine's apt uses)
   CUPEL_JOBS            parallel compilations (default: the number of cores)
 
@@ -52,13 +52,20 @@ test_packages=(
 # Per dependency: its packages in deps.sha256 (the first one's version is its version; NAME-debian is what Debian adds
 # to the source package NAME), the suite that offers them, the CMake file that proves that the user has the dependency,
 # and the seconds that one core builds it.
-declare -A title=([arrow]="Arrow" [aws-crt]="AWS runtime" [curl]="libcurl" [highway]="Highway")
-declare -A parts=(
-  [arrow]="apache-arrow libxsimd-dev xtl-dev" [aws-crt]="aws-crt-python" [curl]="curl curl-debian" [highway]="highway"
+declare -A title=(
+  [arrow]="Arrow" [sol2]="sol2" [lua]="Lua" [aws-crt]="AWS runtime" [curl]="libcurl" [highway]="Highway"
 )
-declare -A suite=([arrow]="forky" [aws-crt]="bookworm" [curl]="bookworm" [highway]="bookworm")
-declare -A proof=([arrow]="ArrowConfig.cmake" [aws-crt]="aws-c-s3-config.cmake")
-declare -A core_seconds=([arrow]=240 [aws-crt]=50 [curl]=30 [highway]=15)
+declare -A parts=(
+  [arrow]="apache-arrow libxsimd-dev xtl-dev" [sol2]="sol2-dev" [lua]="lua5.4 lua5.4-debian" [aws-crt]="aws-crt-python"
+  [curl]="curl curl-debian" [highway]="highway"
+)
+declare -A suite=(
+  [arrow]="forky" [sol2]="forky" [lua]="bookworm" [aws-crt]="bookworm" [curl]="bookworm" [highway]="bookworm"
+)
+declare -A proof=(
+  [arrow]="ArrowConfig.cmake" [sol2]="sol2-config.cmake" [lua]="lua5.4-c++.pc" [aws-crt]="aws-c-s3-config.cmake"
+)
+declare -A core_seconds=([arrow]=240 [sol2]=1 [lua]=15 [aws-crt]=50 [curl]=30 [highway]=15)
 
 package_packages=(dpkg-dev file patch)
 
@@ -91,6 +98,26 @@ highway_flags=(
   "${common_flags[@]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHWY_ENABLE_TESTS=OFF -DHWY_ENABLE_EXAMPLES=OFF
   -DHWY_ENABLE_CONTRIB=OFF
 )
+lua_flags=("${common_flags[@]}")
+lua_patches=(0003-extern_C 0004-cve-2022-28805 0005-cve-2022-33099)  # the others are Debian's build and search paths
+lua_project='cmake_minimum_required(VERSION 3.25)
+project(lua LANGUAGES CXX)
+file(GLOB sources src/l*.c)
+list(FILTER sources EXCLUDE REGEX "/luac?\\.c$")
+set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
+add_library(lua5.4-c++ STATIC ${sources})
+target_compile_definitions(lua5.4-c++ PRIVATE LUA_USE_POSIX LUA_COMPAT_5_3)
+install(TARGETS lua5.4-c++)
+install(FILES src/lua.h src/luaconf.h src/lauxlib.h src/lualib.h src/lua.hpp DESTINATION include/lua5.4)
+file(WRITE ${CMAKE_BINARY_DIR}/lua5.4-c++.pc "prefix=\${pcfiledir}/../..
+Name: Lua
+Description: Lua language engine, compiled as C++
+Version: ${LUA_FULL_VERSION}
+Libs: -L\${prefix}/lib -llua5.4-c++
+Libs.private: -lm
+Cflags: -I\${prefix}/include/lua5.4
+")
+install(FILES ${CMAKE_BINARY_DIR}/lua5.4-c++.pc DESTINATION lib/pkgconfig)'
 # Names of source files in what is built begin at the source's root: they go into packages.
 no_paths='add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=")'
 aws_flags=("${common_flags[@]}" -DUSE_OPENSSL=ON -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF)
@@ -143,6 +170,7 @@ recipe() {
     arrow) text+=" ${arrow_flags[*]}" ;;
     curl) text+=" ${curl_flags[*]}" ;;
     highway) text+=" ${highway_flags[*]}" ;;
+    lua) text+=" ${lua_flags[*]} ${lua_patches[*]} $lua_project" ;;
     aws-crt) text+=" ${aws_flags[*]} $aws_edit $aws_hang_up_edit" ;;
   esac
   text+=" $no_paths"
@@ -166,9 +194,11 @@ installed_prefix() {
 }
 
 # Whether the user brings dependency $1 along. Packages are linked with the libcurl and Highway of these recipes: a
-# libcurl of the user may need libraries that other machines do not have.
+# libcurl of the user may need libraries that other machines do not have. The Lua of the system serves as well as one of
+# the user.
 is_users_own() {
   local folder folders
+  [[ $1 != lua ]] || ! pkg-config --exists lua5.4-c++ 2>/dev/null || return 0
   [[ $1 != curl && $1 != highway ]] || return 1
   IFS=':;' read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}"
   for folder in "${folders[@]}"; do
@@ -434,6 +464,26 @@ make_arrow() {
   build "$work/source/cpp" "${arrow_flags[@]}" "-DCMAKE_PREFIX_PATH=$work/headers/usr"
 }
 
+# Headers only.
+make_sol2() {
+  mkdir -p "$work/stage${prefix%/*}"
+  step dpkg-deb -x "${sources[0]}" "$work/headers"
+  mv "$work/headers/usr" "$work/stage$prefix"
+}
+
+# As C++: the errors of Lua are exceptions then.
+make_lua() {
+  local patch
+  rm -rf "$work/source"  # an interrupted run may have applied some of the patches
+  unpack "${sources[0]}"
+  step tar -xf "${sources[1]}" -C "$work/source"
+  for patch in "${lua_patches[@]}"; do
+    step patch -d "$work/source" -p1 -fi "$work/source/debian/patches/$patch.patch"
+  done
+  echo "$lua_project" >"$work/source/CMakeLists.txt"
+  build "$work/source" "${lua_flags[@]}" "-DLUA_FULL_VERSION=$version"
+}
+
 make_aws_crt() {
   local file library
   unpack "${sources[0]}"
@@ -514,6 +564,8 @@ install_dependency() {
     aws-crt) make_aws_crt ;;
     curl) make_curl ;;
     highway) make_highway ;;
+    lua) make_lua ;;
+    sol2) make_sol2 ;;
   esac
   printf '%s: %s\n' version "$version" sources "${sources[*]##*/}" system "$toolchain" >"$work/stage$prefix/RECIPE"
   mv -T "$work/stage$prefix" "$prefix"
@@ -575,7 +627,7 @@ stop_downloads() {
 }
 
 main() {
-  local argument set=0 for_packages='' dependencies=(arrow) todo=() i counter what
+  local argument set=0 for_packages='' dependencies=(arrow sol2 lua) todo=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
   read_pins
   read_system
@@ -586,7 +638,7 @@ main() {
   for argument; do
     case $argument in
       -h | --help) usage && return ;;
-      --print-prefix) print_prefix arrow aws-crt && return ;;
+      --print-prefix) print_prefix arrow sol2 lua aws-crt && return ;;
       --print-package-prefix) print_prefix curl highway && return ;;
       --print-mirror) machine_mirror && return ;;
       --print-s3-server | --print-arrow-readers | --print-python-readers)
@@ -603,6 +655,7 @@ main() {
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
   [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
+  is_users_own lua || packages+=(patch)
   [[ -z $for_packages ]] || dependencies+=(curl highway)
   if ((set >= sets[test])); then
     packages+=("${test_packages[@]}")
@@ -644,7 +697,7 @@ main() {
         install_tool "${todo[i]}" "$counter"
       } &
       downloads+=($!)
-    else
+    elif ! is_users_own "${todo[i]}"; then  # it may be in the system packages that were installed just now
       install_dependency "${todo[i]}" "$counter"
     fi
   done

@@ -1,3 +1,8 @@
+// `demo`: trains three small networks one after another, and has a Judge evaluate rules over each
+// run while it is written. The trainings run in the thread of the command, the judge in a thread of
+// its own; everything random follows from one seed. The training that explodes is stopped by its
+// judge. An error, such as a directory that cannot be written, ends the demo with a message.
+
 #include "demo.h"
 
 #include <unistd.h>
@@ -14,6 +19,7 @@
 #include <vector>
 
 #include "colour.h"
+#include "command_context.h"
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
 #include "cupel/store/open_store.h"
@@ -22,6 +28,7 @@
 #include "demo_data.h"
 #include "demo_judge.h"
 #include "demo_network.h"
+#include "exit_codes.h"
 #include "plot.h"
 #include "shell_text.h"
 #include "terminal.h"
@@ -30,6 +37,11 @@ namespace cupel {
 namespace {
 
 namespace fs = std::filesystem;
+using command_detail::Colour;
+using command_detail::CommandContext;
+using command_detail::painted;
+using command_detail::quoted_for_shell;
+using command_detail::TerminalScope;
 using demo::Activation;
 using demo::Examples;
 using demo::Judge;
@@ -43,28 +55,28 @@ constexpr std::size_t kHeldOutExamples = 600;
 constexpr std::size_t kBatch = 256;
 constexpr std::int64_t kEvaluationInterval = 50;
 constexpr std::int64_t kActivationInterval = 50;
-constexpr std::size_t kDrawingColumns = 80;  // where no terminal says how many there are
+constexpr std::size_t kDrawingColumns = 80;  // where the output is no terminal
 
-// The rule in Lua.
+// The text of the rule in Lua.
 constexpr std::string_view kLossPlateau =
 #include "loss_plateau.inc"
     ;
 
-// All in which the three trainings differ, and what the rules are to say of them.
+// The settings in which the three trainings differ, and the expected findings.
 struct Recipe {
-  std::string name;  // of the run's directory
+  std::string name;  // the directory of the run
   std::string story;
   std::vector<std::size_t> widths;
   Activation activation;
   double learning_rate;
   std::int64_t steps;
-  std::int64_t save_interval;  // of parameters and gradients
-  // A rule that will fire, and one of the tensors that it will fire on; an empty one: any.
+  std::int64_t save_interval;  // the interval for parameters and gradients
+  // A rule that will fire, and a tensor that it will fire on; empty: any tensor.
   struct Announced {
     std::string rule;
     std::string tensor = "";
   };
-  std::vector<Announced> announced = {};  // and no other
+  std::vector<Announced> announced = {};  // no other rule fires
 };
 
 std::vector<std::size_t> widths(std::size_t hidden_layers, std::size_t width) {
@@ -112,8 +124,7 @@ bool is_far_away(const std::string& directory) {
   return directory.find("://") != std::string::npos;
 }
 
-// Saves a network under the names by which the built-in collections know weights, biases and
-// gradients.
+// Saves a network. The names are those that the patterns of the built-in collections match.
 class Recorder {
  public:
   Recorder(const std::string& run, const Recipe& recipe, const Network& network)
@@ -141,7 +152,7 @@ class Recorder {
     }
   }
 
-  /// Ends the step before, which the judge can see from then on, and begins one.
+  /// Ends the step before, which the judge can read from then on, and begins a step.
   void begin_step(Mode mode) {
     hook_.set_mode(mode);
     hook_.next_step();
@@ -171,18 +182,18 @@ class Recorder {
     TensorHandle weight = {};
     TensorHandle bias = {};
     TensorHandle gradient = {};
-    TensorHandle activation = {};  // of hidden layers
+    TensorHandle activation = {};  // hidden layers only
   };
 
   static HookOptions options(const std::string& run, const Recipe& recipe) {
     HookOptions options;
     options.out_dir = run;
     options.existing = Existing::Replace;
-    options.commit = Commit::Background;  // a step is shorter than a visit to the disk
+    options.commit = Commit::Background;  // a step is shorter than a write to the disk
     options.include_collections = {"weights", "biases", "gradients", "first_gradient",
                                    "activations"};
     options.save_config = {.save_interval = recipe.save_interval};
-    // There a step is seen when its segment is sealed.
+    // In a bucket a step can be read when its segment is sealed.
     if (is_far_away(run)) options.segment_age = std::chrono::seconds(1);
     return options;
   }
@@ -192,7 +203,7 @@ class Recorder {
   std::vector<Handles> handles_;
 };
 
-// Trains after a recipe, until its end or until the judge has found infinite numbers.
+// Trains by a recipe, until its end or until the judge has found infinite numbers.
 class Training {
  public:
   Training(const Recipe& recipe, const std::string& run, const LuaChoice& lua_rule,
@@ -224,8 +235,8 @@ class Training {
   bool begin_step(Mode mode) {
     recorder_.begin_step(mode);
     if (network_.is_finite()) return !judge_.found_explosion();
-    // Infinite numbers only breed NaN. The training stands still until its judge has seen them too,
-    // rather than save a few steps of NaN, how many depending on the machine.
+    // Infinite numbers lead to NaN only. The training waits until its judge has found them, so that
+    // the number of saved steps does not depend on the speed of the machine.
     judge_.wait_for_explosion();
     return false;
   }
@@ -260,7 +271,7 @@ class Training {
   double held_out_accuracy_ = 0;
 };
 
-// Whether the rules said of a run what was announced, no less and no more.
+// Returns whether exactly the announced rules fired.
 bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, const Judge& judge) {
   return std::ranges::all_of(rules, [&](const RuleSummary& rule) {
     const auto announced = std::ranges::find(recipe.announced, rule.rule, &Recipe::Announced::rule);
@@ -271,7 +282,8 @@ bool as_announced(const Recipe& recipe, const std::vector<RuleSummary>& rules, c
 }
 
 std::string in_words(Printer out, const RuleSummary& rule) {
-  const std::string name = painted(out, colour_of(rule.status), printable(rule.rule));
+  const std::string name =
+      painted(out, command_detail::colour_of(rule.status), printable(rule.rule));
   if (rule.status != RuleStatus::IssuesFound)
     return name + " could not judge: " + printable(rule.message);
   return name + " fired at " + std::to_string(rule.steps_fired) +
@@ -279,7 +291,7 @@ std::string in_words(Printer out, const RuleSummary& rule) {
          std::to_string(rule.first_step.value_or(-1));
 }
 
-// What became of the rules, those that found nothing in one line.
+// Prints the results of the rules; the rules that found nothing are in one line.
 void print_rules(Printer out, const std::vector<RuleSummary>& rules) {
   std::string silent;
   for (const RuleSummary& rule : rules) {
@@ -293,15 +305,17 @@ void print_rules(Printer out, const std::vector<RuleSummary>& rules) {
         << '\n';
 }
 
-// How the loss of a run went, on a logarithmic scale.
+// Draws the loss of a run on a logarithmic scale.
 void draw_loss(Printer out, const std::string& run) {
   const auto trial = create_trial(run);
   const Tensor loss = trial->tensor("loss");
-  std::vector<PlotPoint> points;
+  std::vector<command_detail::PlotPoint> points;
   for (const std::int64_t step : loss.steps()) points.push_back({step, loss.value(step).at(0)});
   constexpr std::size_t kRows = 6;
-  const std::size_t columns = std::max(kLeastPlotWidth, columns_of(out, kDrawingColumns));
-  for (const std::string& line : plot(points, {.width = columns, .rows = kRows, .log = true}))
+  const std::size_t columns =
+      std::max(command_detail::kLeastPlotWidth, command_detail::columns_of(out, kDrawingColumns));
+  for (const std::string& line :
+       command_detail::plot(points, {.width = columns, .rows = kRows, .log = true}))
     out << line << '\n';
 }
 
@@ -329,8 +343,8 @@ std::string absolute(const std::string& directory) {
   return is_far_away(directory) ? directory : fs::absolute(directory).lexically_normal().string();
 }
 
-// Writes the rule in Lua for people to look at and to copy, with parameters for losses of single
-// batches.
+// Writes the rule in Lua as a file, which people may read and copy. The parameters are for losses
+// of single batches.
 LuaChoice write_rule(const std::string& directory) {
   const std::string name = "loss_plateau.lua";
   open_store(directory)->put(name, std::as_bytes(std::span(kLossPlateau)));
@@ -344,7 +358,7 @@ std::string spec_of(const LuaChoice& rule) {
   return spec;
 }
 
-// How to call this program again: by its name alone where that finds it.
+// Returns the command that starts this program again: its name alone where PATH leads to it.
 std::string this_program() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -362,7 +376,8 @@ std::string this_program() {
 
 }  // namespace
 
-int run_demo(const DemoOptions& options, Printer out, Printer err) try {
+int run_demo(const DemoOptions& options, const CommandContext& context) try {
+  const Printer out = context.out;
   const std::string directory = absolute(options.directory);
   const auto run = [&directory](const std::string& name) { return directory + "/" + name; };
   const LuaChoice lua_rule = write_rule(directory);
@@ -389,11 +404,11 @@ int run_demo(const DemoOptions& options, Printer out, Printer err) try {
   }
   draw_loss(out, run("exploding"));
   out << std::flush;
-  return all_as_announced ? 0 : 1;
+  return all_as_announced ? command_detail::kExitFine : command_detail::kExitFound;
 } catch (const std::exception& error) {
-  err << "cupel demo: The demo cannot be run in " << options.directory << ": "
-      << printable(error.what()) << std::endl;
-  return 2;
+  context.message() << "The demo cannot be run in " << options.directory << ": "
+                    << printable(error.what()) << std::endl;
+  return command_detail::kExitError;
 }
 
 }  // namespace cupel

@@ -9,7 +9,8 @@ namespace cupel::demo {
 double Random::uniform() { return static_cast<double>(engine_() >> 11U) * 0x1p-53; }
 
 double Random::normal() {
-  // The sum of twelve uniform numbers: near enough to a normal one, and free of library functions.
+  // The sum of twelve uniform numbers is close enough to a normal one, and needs no library
+  // function.
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += uniform();
   return sum;

@@ -14,15 +14,15 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  double uniform();                     ///< In [0, 1).
-  double normal();                      ///< Mean 0, standard deviation 1.
-  std::size_t index(std::size_t size);  ///< In [0, size).
+  double uniform();                     ///< A number in [0, 1).
+  double normal();                      ///< A number of mean 0 and standard deviation 1.
+  std::size_t index(std::size_t size);  ///< A number in [0, size).
 
  private:
   std::mt19937_64 engine_;
 };
 
-/// Points of the plane, each of one of three classes.
+/// Points of the plane, each in one of three classes.
 struct Examples {
   static constexpr std::size_t kInputs = 2;
   static constexpr std::size_t kClasses = 3;
@@ -35,10 +35,11 @@ struct Examples {
 };
 
 /// Draws points from three intertwined spiral arms, a whole turn each, blurred by noise. No
-/// straight line separates them: a linear model gets two fifths of them right.
+/// straight line separates the classes: a linear model classifies two fifths of the points
+/// correctly.
 Examples make_spirals(std::size_t size, Random& random);
 
-/// Draws a batch, with replacement.
+/// Draws a batch of the examples, with replacement.
 Examples draw_batch(const Examples& examples, std::size_t size, Random& random);
 
 }  // namespace cupel::demo

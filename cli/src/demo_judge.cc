@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "colour.h"
+#include "cupel/core/error.h"
 #include "cupel/rules/verdict_line.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/scripting/lua_rules.h"
 #include "cupel/trial/trial.h"
 
 namespace cupel::demo {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kExplosionRule = "ExplodingTensor";
 constexpr std::size_t kMaxLines = 3;
 
-// Nothing takes so long in the demo: what is waited for will not come.
+// Nothing in the demo takes this long: a longer wait is in vain.
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 
 }  // namespace
@@ -56,7 +57,9 @@ void Judge::judge(const std::stop_token& stop) {
     const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
     runner.add("VanishingGradient");
     runner.add(kExplosionRule);
-    runner.add(LuaRuleFile(lua_rule_.file).make(*trial, "", lua_rule_.parameters));
+    const RuleFile file = read_lua_rules(lua_rule_.file);
+    if (!file.errors.empty()) throw Error(to_text(file.errors.front()));
+    runner.add(file.definitions.front()->make(*trial, lua_rule_.parameters));
     summary_ = runner.run([this](const VerdictLine& line) { hear(line); });
   } catch (...) {
     error_ = std::current_exception();
@@ -71,10 +74,10 @@ void Judge::hear(const VerdictLine& line) {
   for (const Finding& finding : line.tensors)
     if (!has_finding(line.rule, finding.tensor)) findings_.emplace_back(line.rule, finding.tensor);
 
-  std::istringstream text(painted_text(out_, line));
+  std::istringstream text(command_detail::painted_text(out_, line));
   for (std::string one; std::getline(text, one);)
     if (++lines_heard_ <= kMaxLines)
-      out_ << "  " << Composed{one} << std::endl;  // at once: a person watches
+      out_ << "  " << Composed{one} << std::endl;  // flushed, because a person watches
 
   if (line.rule != kExplosionRule) return;
   const std::lock_guard lock(mutex_);

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "cupel/core/printer.h"
-#include "cupel/rules/parameters.h"
+#include "cupel/rules/rule_parameter.h"
 #include "cupel/rules/rule_runner.h"
 
 namespace cupel::demo {
 
-/// A file with one rule in Lua, and the parameters to give it.
+/// A file with one rule in Lua, and the parameters of the rule.
 struct LuaChoice {
   std::string file;
   RuleParameters parameters;
@@ -26,23 +26,23 @@ struct LuaChoice {
 /// Judges a run with VanishingGradient, ExplodingTensor and a rule in Lua while it is written, in a
 /// thread of its own, and prints the first findings as they come.
 ///
-/// Until finish() has returned, nobody else may write to the stream.
+/// No other code may write to the stream until finish() has returned.
 class Judge {
  public:
-  /// `run` need not be there yet; `lua_rule` judges, too.
+  /// Begins to judge. `run` need not exist yet; `lua_rule` judges, too.
   Judge(std::string run, LuaChoice lua_rule, Printer out);
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
-  /// Whether ExplodingTensor has fired.
+  /// Returns whether ExplodingTensor has fired. Any thread may call this.
   bool found_explosion() const;
-  /// Waits for that, as long as it may still come.
+  /// Waits until ExplodingTensor has fired, or until it cannot fire any more.
   void wait_for_explosion() const;
 
-  /// Waits until everything in the ended run has been judged. Throws what ended the judging, if not
-  /// that.
+  /// Waits until the ended run has been judged completely. Throws the exception that ended the
+  /// judging earlier.
   const std::vector<RuleSummary>& finish();
-  /// Whether `rule` fired on `tensor` at some step; after finish().
+  /// Returns whether `rule` fired on `tensor` at some step. Call it after finish().
   bool has_finding(std::string_view rule, std::string_view tensor) const;
 
  private:
@@ -53,16 +53,17 @@ class Judge {
   const LuaChoice lua_rule_;
   Printer out_;
   std::size_t lines_heard_ = 0;
-  std::vector<std::pair<std::string, std::string>> findings_;  // rule and tensor, each once
+  std::vector<std::pair<std::string, std::string>>
+      findings_;  // pairs of rule and tensor, each once
   RunSummary summary_;
   std::exception_ptr error_;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  bool exploded_ = false;  // under mutex_
-  bool ended_ = false;     // under mutex_
+  bool exploded_ = false;  // guarded by mutex_
+  bool ended_ = false;     // guarded by mutex_
 
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 }  // namespace cupel::demo

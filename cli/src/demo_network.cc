@@ -1,4 +1,6 @@
-// Notation: b is an example of the batch, o an output and i an input of a layer.
+// Forward and backward pass and the step of a small network, in plain loops that give the same bits
+// everywhere. Notation: b is an example of the batch, o an output and i an input of a layer. A
+// training may explode: infinities and NaN are legal values. One thread.
 
 #include "demo_network.h"
 
@@ -18,7 +20,7 @@ double activate(Activation activation, double z) {
   return z > 0 ? z : kLeak * z;
 }
 
-// The activation's slope, from its output.
+// Returns the slope of the activation, from its output.
 double slope(Activation activation, double output) {
   if (activation == Activation::Sigmoid) return output * (1 - output);
   return output > 0 ? 1 : kLeak;
@@ -79,8 +81,8 @@ Network::Score Network::forward(const Examples& batch) {
   return judge_logits(batch);
 }
 
-// Softmax and cross-entropy, and with them the last layer's delta: (probability - wanted) / batch
-// size.
+// Computes softmax and cross-entropy, and with them the delta of the last layer: (probability -
+// wanted) / batch size.
 Network::Score Network::judge_logits(const Examples& batch) {
   Layer& last = layers_.back();
   const auto examples = static_cast<double>(batch.size());
@@ -93,7 +95,7 @@ Network::Score Network::judge_logits(const Examples& batch) {
     const std::size_t wanted = batch.classes[b];
     const double* const largest = std::max_element(logits, logits + last.outputs);
 
-    double sum = 0;  // relative to the largest, which keeps exp() from overflowing
+    double sum = 0;  // relative to the largest, so that exp() does not overflow
     for (std::size_t o = 0; o < last.outputs; ++o) sum += std::exp(logits[o] - *largest);
     for (std::size_t o = 0; o < last.outputs; ++o) {
       const double probability = std::exp(logits[o] - *largest) / sum;

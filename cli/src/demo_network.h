@@ -10,7 +10,7 @@ namespace cupel::demo {
 
 enum class Activation { LeakyRelu, Sigmoid };
 
-/// What is trained: its values, the loss's gradient by them, and the velocity of momentum.
+/// The values that are trained, the gradient of the loss by them, and the velocity of momentum.
 struct Parameter {
   std::vector<float> value = {};
   std::vector<float> gradient = {};
@@ -27,18 +27,18 @@ struct Layer {
   Parameter weight = {};  ///< outputs × inputs
   Parameter bias = {};    ///< outputs
 
-  // Of the last batch, batch × outputs. In double, so that it is the parameters, which are floats,
-  // that overflow first when a training explodes.
-  std::vector<double> output = {};  ///< Behind the activation; of the last layer, the logits.
-  std::vector<double> delta = {};   ///< The loss's gradient by what goes into the activation.
+  // The members below are of the last batch, batch × outputs. They are doubles, so that the
+  // parameters, which are floats, overflow first when a training explodes.
+  std::vector<double> output =
+      {};  ///< The outputs of the activation; of the last layer, the logits.
+  std::vector<double> delta = {};  ///< The gradient of the loss by the inputs of the activation.
 };
 
 /// A small classifier: fully connected layers, an activation behind each but the last, softmax and
 /// cross-entropy; trained by gradient descent with momentum.
 class Network {
  public:
-  /// `widths` runs from the inputs over the hidden layers to the classes. Everything random is
-  /// drawn here.
+  /// Draws all random values. `widths` are those of the inputs, the hidden layers and the classes.
   Network(const std::vector<std::size_t>& widths, Activation activation, Random& random);
 
   struct Score {
@@ -46,15 +46,15 @@ class Network {
     double accuracy = 0;  ///< Share of the examples whose class got the largest logit.
   };
 
-  /// Computes every layer's output.
+  /// Computes the outputs of every layer.
   Score forward(const Examples& batch);
-  /// Computes every gradient, for the batch that forward() was called with last.
+  /// Computes every gradient, for the batch of the last call of forward().
   void backward(const Examples& batch);
   /// Moves the parameters against their gradients.
   void step(double learning_rate);
 
   const std::vector<Layer>& layers() const noexcept { return layers_; }
-  /// Whether every parameter and gradient is a finite number.
+  /// Returns whether every parameter and gradient is a finite number.
   bool is_finite() const;
 
  private:

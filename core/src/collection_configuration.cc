@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "configuration_json.h"
+#include "cupel/core/ascii.h"
 
 namespace cupel {
 namespace {
@@ -37,11 +38,8 @@ void set_once(std::optional<T>& field, std::optional<T> value, const Configurati
 std::pair<std::optional<Mode>, std::string_view> split_key(std::string_view key) {
   const std::size_t point = key.find('.');
   if (point == std::string_view::npos) return {std::nullopt, key};
-  const auto upper = [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  };
   for (const Mode mode : kAllModes) {
-    if (std::ranges::equal(key.substr(0, point), to_string(mode), {}, upper))
+    if (same_but_for_case(key.substr(0, point), to_string(mode)))
       return {mode, key.substr(point + 1)};
   }
   return {std::nullopt, key};
@@ -282,9 +280,7 @@ std::string CollectionConfiguration::to_json() const {
     put(keys, *parameters.include_regex);
   put(keys, "", parameters.times.every_mode);
   for (const auto& [mode, fields] : parameters.times.of_mode) {
-    std::string prefix(to_string(mode));
-    for (char& c : prefix) c = static_cast<char>(c - 'A' + 'a');
-    put(keys, prefix + ".", fields);
+    put(keys, lower_case(to_string(mode)) + ".", fields);
   }
   if (parameters.reductions) keys["reductions"] = *parameters.reductions;
   put_bool("save_raw_tensor", parameters.save_raw_tensor);

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
+#include "configuration_lines.h"
 #include "cupel/core/configuration_reading.h"
 
 namespace cupel {
@@ -12,12 +15,15 @@ struct ConfigurationJson {
   }
   static ConfigurationValue at(const nlohmann::json& json, std::string path,
                                ConfigurationReport& report) noexcept {
-    return {&json, std::move(path), report};
+    return {&json, &json, std::move(path), report};
   }
 };
 
 struct ConfigurationDocument::Parsed {
+  std::string text;
   nlohmann::json json;
+  // Made for the first mistake.
+  mutable std::optional<ConfigurationLines> lines = {};
 };
 
 // A JSON value as messages show it, as ASCII.

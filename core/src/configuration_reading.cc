@@ -1,3 +1,8 @@
+// Reads values of a configuration and collects what is wrong with them. A mistake knows its value,
+// whose line is looked up in the document: the lines of all values are computed for the first
+// mistake. The number of mistakes that are kept is bounded, the others are counted. One thread uses
+// a report and its values. Illegal values are mistakes of the report; nothing but finish() throws.
+
 #include "cupel/core/configuration_reading.h"
 
 #include <algorithm>
@@ -8,6 +13,7 @@
 #include "cupel/core/collection.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/nearest_names.h"
 
 namespace cupel {
 namespace {
@@ -15,37 +21,12 @@ namespace {
 constexpr std::size_t kMostShown = 80;  // characters of a value
 constexpr std::size_t kMostErrors = 200;
 constexpr std::size_t kMostWarnings = 20;
-// No known key is half as long; comparing costs the product of the lengths.
-constexpr std::size_t kMostCompared = 64;
 constexpr std::string_view kEllipsis = "...";
 
 std::string shortened(std::string text) {
   if (text.size() <= kMostShown) return text;
   text.resize(kMostShown - kEllipsis.size());
   return text.append(kEllipsis);
-}
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// How many characters must be put in, left out or replaced to make one key of the other (the rows
-// of the Levenshtein table, one after another). Case does not count.
-std::size_t edits_between(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(one[i]) == lower(other[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::string line(std::string_view path, std::string_view what) {
-  std::string text(path);
-  return text.append(path.empty() ? "" : ": ").append(what);
 }
 
 std::string counted(std::size_t count, std::string_view what) {
@@ -76,23 +57,53 @@ std::string shown_json(const nlohmann::json& value) {
 
 ConfigurationReport::ConfigurationReport(std::string_view source) : source_(source) {}
 
+std::string ConfigurationMistake::to_text() const {
+  return path + (path.empty() ? "" : ": ") + message + (hint.empty() ? "" : "; ") + hint;
+}
+
+const void* ConfigurationReport::value_at(std::string_view path) const {
+  return document_ == nullptr ? nullptr : &value_at_path(document_->parsed_->json, path);
+}
+
+ConfigurationMistake ConfigurationReport::mistake(const void* json, std::string_view path,
+                                                  std::string_view what,
+                                                  std::string_view hint) const {
+  ConfigurationMistake result{
+      .path = std::string(path), .message = std::string(what), .hint = std::string(hint)};
+  if (document_ == nullptr || json == nullptr) return result;
+  const ConfigurationDocument::Parsed& parsed = *document_->parsed_;
+  if (!parsed.lines) parsed.lines.emplace(parsed.text, parsed.json);
+  result.line = parsed.lines->line_of(*static_cast<const nlohmann::json*>(json));
+  result.source_line = source_line(parsed.text, result.line);
+  return result;
+}
+
+void ConfigurationReport::add_error(const void* json, std::string_view path,
+                                    std::string_view what) {
+  if (++error_count_ <= kMostErrors) errors_.push_back(mistake(json, path, what, {}));
+}
+
+void ConfigurationReport::add_warning(const void* json, std::string_view path,
+                                      std::string_view what, std::string_view hint) {
+  if (++warning_count_ <= kMostWarnings) warnings_.push_back(mistake(json, path, what, hint));
+}
+
 void ConfigurationReport::error(std::string_view path, std::string_view what) {
-  if (++error_count_ <= kMostErrors) errors_.push_back(line(path, what));
+  add_error(error_count_ < kMostErrors ? value_at(path) : nullptr, path, what);
 }
 
 void ConfigurationReport::warning(std::string_view path, std::string_view what) {
-  if (++warning_count_ <= kMostWarnings) warnings_.push_back(line(path, what));
+  add_warning(warning_count_ < kMostWarnings ? value_at(path) : nullptr, path, what, {});
 }
 
 void ConfigurationReport::unknown_key(std::string_view path, std::string_view key,
                                       std::span<const std::string_view> known) {
   if (warning_count_ >= kMostWarnings) return warning({}, {});  // is counted only
-  const std::string_view compared = key.substr(0, kMostCompared);
-  const auto nearest = std::ranges::min_element(
-      known, {}, [&](std::string_view each) { return edits_between(compared, each); });
-  warning(path, "the key " + shown_text(key) +
-                    " is unknown and ignored; the nearest known one is \"" + std::string(*nearest) +
-                    '"');
+  const auto* json = static_cast<const nlohmann::json*>(value_at(path));
+  if (json != nullptr && json->is_object())
+    if (const auto member = json->find(key); member != json->end()) json = &*member;
+  add_warning(json, path, "the key " + shown_text(key) + " is unknown and ignored",
+              "the nearest known one is \"" + std::string(nearest_name(key, known)) + '"');
 }
 
 bool ConfigurationReport::may_add_pattern() noexcept {
@@ -100,14 +111,15 @@ bool ConfigurationReport::may_add_pattern() noexcept {
 }
 
 void ConfigurationReport::finish() const {
-  for (const std::string& each : warnings_) log(LogLevel::Warning, source_ + ": " + each);
+  for (const ConfigurationMistake& each : warnings_)
+    log(LogLevel::Warning, source_ + ": " + each.to_text());
   if (warning_count_ > warnings_.size()) {
     log(LogLevel::Warning,
         source_ + ": and " + counted(warning_count_ - warnings_.size(), "more warning"));
   }
   if (errors_.empty()) return;
   std::string text = source_ + ": " + counted(error_count_, "mistake");
-  for (const std::string& each : errors_) text.append("\n  ").append(each);
+  for (const ConfigurationMistake& each : errors_) text.append("\n  ").append(each.to_text());
   if (error_count_ > errors_.size())
     text.append("\n  and ").append(std::to_string(error_count_ - errors_.size())).append(" more");
   throw UsageError(text);
@@ -140,7 +152,8 @@ ConfigurationValue ConfigurationValue::member(std::string_view key) const {
   static const nlohmann::json absent;
   const nlohmann::json& json = ConfigurationJson::of(*this);
   const auto found = json.find(key);
-  return {found == json.end() ? &absent : &*found,
+  const bool is_there = found != json.end();
+  return {is_there ? &*found : &absent, is_there ? &*found : place_,
           (path_.empty() ? std::string() : path_ + ".").append(key), *report_};
 }
 
@@ -149,8 +162,8 @@ bool ConfigurationValue::has_member(std::string_view key) const {
 }
 
 ConfigurationValue ConfigurationValue::item(std::size_t index) const {
-  return {&ConfigurationJson::of(*this).at(index), path_ + "[" + std::to_string(index) + "]",
-          *report_};
+  const nlohmann::json& item = ConfigurationJson::of(*this).at(index);
+  return {&item, &item, path_ + "[" + std::to_string(index) + "]", *report_};
 }
 
 void ConfigurationValue::for_each_member(
@@ -173,7 +186,8 @@ std::string ConfigurationValue::shown() const { return shown_json(ConfigurationJ
 void ConfigurationValue::refuse(std::string_view legal) const { refuse(legal, shown()); }
 
 void ConfigurationValue::refuse(std::string_view legal, std::string_view given) const {
-  report_->error(path_, std::string("must be ").append(legal).append(", not ").append(given));
+  report_->add_error(place_, path_,
+                     std::string("must be ").append(legal).append(", not ").append(given));
 }
 
 }  // namespace cupel

@@ -1,3 +1,8 @@
+// The text of a configuration and what is parsed from it. A file is read without waiting, and up to
+// a size; JSON is checked once without keeping it, so that a mistake of syntax and too many levels
+// are found before memory is needed for them, and then parsed. Any thread; each failure is a
+// UsageError that names the source.
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +15,7 @@
 #include "configuration_json.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 
 namespace cupel {
 namespace {
@@ -70,14 +76,44 @@ class Check final : public nlohmann::json_sax<Json> {
   std::string reason_;
 };
 
-// "line 3, column 14", counted from 1 and in bytes.
-std::string place_of(std::size_t position, std::string_view text) {
+struct Place {
+  std::int64_t line = 1;
+  std::size_t column = 1;
+};
+
+// Of the last of so many bytes; counted from 1, columns in bytes.
+Place place_of(std::size_t position, std::string_view text) {
   const std::size_t at = position == 0 ? 0 : std::min(position - 1, text.size());
   const std::string_view before = text.substr(0, at);
   const std::size_t last_end = before.rfind('\n');
   const std::size_t column = last_end == std::string_view::npos ? at : at - last_end - 1;
-  return "line " + std::to_string(std::ranges::count(before, '\n') + 1) + ", column " +
-         std::to_string(column + 1);
+  return {std::ranges::count(before, '\n') + 1, column + 1};
+}
+
+// The bytes up to the bracket that nests too deeply, in text that is JSON as far as that.
+std::size_t position_of_depth(std::string_view text) {
+  int depth = 0;
+  bool is_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (is_text && c == '\\')
+      ++at;
+    else if (c == '"')
+      is_text = !is_text;
+    else if (!is_text && (c == '{' || c == '['))
+      ++depth;
+    else if (!is_text && (c == '}' || c == ']'))
+      --depth;
+    if (depth > kMaxDepth) return at + 1;
+  }
+  return text.size();
+}
+
+[[noreturn]] void fail_by_syntax(std::string_view source, std::string_view text, std::int64_t line,
+                                 const std::string& problem, const std::string& message) {
+  throw ConfigurationSyntaxError(
+      printable(source) + ": " + message,
+      {.line = line, .source_line = source_line(text, line), .message = problem});
 }
 
 class OpenFile {
@@ -109,7 +145,7 @@ class OpenFile {
 
 [[noreturn]] void fail_to_read(const std::string& path, const std::string& why,
                                std::string_view hint) {
-  std::string message = shown_path(path) + ": the configuration cannot be read: " + why;
+  std::string message = printable(path) + ": the configuration cannot be read: " + why;
   if (!hint.empty()) message.append(". ").append(hint);
   throw UsageError(message);
 }
@@ -117,24 +153,10 @@ class OpenFile {
 std::string of_errno(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void fail_by_length(std::string_view source) {
-  throw UsageError(shown_path(source) + ": a configuration has at most 16 MiB");
+  throw UsageError(printable(source) + ": a configuration has at most 16 MiB");
 }
 
 }  // namespace
-
-std::string shown_path(std::string_view path) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      text += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
 
 std::string read_configuration_text(const std::string& path, std::string_view hint) {
   if (path.find('\0') != std::string::npos) fail_to_read(path, of_errno(EINVAL), hint);
@@ -158,18 +180,23 @@ ConfigurationDocument::ConfigurationDocument(std::string_view text, std::string_
   Check check;
   if (!Json::sax_parse(text, &check)) {
     if (check.too_deep()) {
-      throw UsageError(shown_path(source) + ": a configuration nests at most " +
-                       std::to_string(kMaxDepth) + " deep");
+      const std::string problem =
+          "a configuration nests at most " + std::to_string(kMaxDepth) + " deep";
+      fail_by_syntax(source, text, place_of(position_of_depth(text), text).line, problem, problem);
     }
-    throw UsageError(shown_path(source) + ": this is no JSON: " + place_of(check.position(), text) +
-                     ": " + shown_path(check.reason()));
+    const Place place = place_of(check.position(), text);
+    const std::string rest =
+        "column " + std::to_string(place.column) + ": " + printable(check.reason());
+    fail_by_syntax(source, text, place.line, "this is no JSON: " + rest,
+                   "this is no JSON: line " + std::to_string(place.line) + ", " + rest);
   }
-  parsed_ = std::make_unique<const Parsed>(Parsed{Json::parse(text)});
+  parsed_ = std::make_unique<const Parsed>(Parsed{std::string(text), Json::parse(text)});
 }
 
 ConfigurationDocument::~ConfigurationDocument() = default;
 
 ConfigurationValue ConfigurationDocument::root(ConfigurationReport& report) const {
+  report.document_ = this;
   return ConfigurationJson::at(parsed_->json, {}, report);
 }
 

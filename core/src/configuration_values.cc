@@ -1,7 +1,6 @@
 // Values of configurations. In the files of the SDK that users port from all of them are
 // text; here JSON's numbers, booleans and arrays do as well.
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -9,6 +8,7 @@
 #include "cupel/core/comma_list.h"
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "cupel/core/reduction.h"
 
 namespace cupel {
@@ -28,13 +28,7 @@ constexpr std::string_view kPatternsLegal =
     "a pattern, a comma list or an array of patterns, none of them empty";
 
 std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
-  text = trimmed(text);
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
+  return parse_integer<std::int64_t>(without_blanks_and_plus(text));
 }
 
 std::optional<std::int64_t> whole_number(const Json& json) {

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "cupel/core/ascii.h"
+#include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
 
 namespace cupel {
@@ -40,8 +41,9 @@ LogSink standard_error_sink() {
 }
 
 struct Sinks {
-  std::mutex mutex;
-  LogSink current;  // guarded by mutex; empty: the default one is made when first needed
+  Mutex mutex;
+  // Empty: the default one is made when it is first needed.
+  LogSink current CUPEL_GUARDED_BY(mutex);
 };
 
 // Never destroyed: threads and static objects may log while the process ends.
@@ -64,9 +66,7 @@ thread_local bool inside_sink = false;
 std::optional<LogLevel> log_level() {
   const char* text = std::getenv("CUPEL_LOG_LEVEL");
   if (text == nullptr) text = std::getenv("SMDEBUG_LOG_LEVEL");
-  std::string name = text == nullptr ? "" : text;
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string name = text == nullptr ? "" : lower_case(text);
   if (name == "debug") return LogLevel::Debug;
   if (name == "info") return LogLevel::Info;
   if (name == "error") return LogLevel::Error;
@@ -75,21 +75,23 @@ std::optional<LogLevel> log_level() {
 }
 
 void set_log_sink(LogSink sink) {
-  const std::lock_guard lock(sinks().mutex);
-  sinks().current = std::move(sink);
+  Sinks& all = sinks();
+  const MutexLock lock(all.mutex);
+  all.current = std::move(sink);
 }
 
 void log(LogLevel level, std::string_view message) noexcept {
   if (inside_sink) return;
   inside_sink = true;
   try {
-    const std::lock_guard lock(sinks().mutex);
-    if (!sinks().current) sinks().current = standard_error_sink();
+    Sinks& all = sinks();
+    const MutexLock lock(all.mutex);
+    if (!all.current) all.current = standard_error_sink();
     // A plain message is passed as it is: where memory is short, copying it would lose it.
     if (is_plain(message))
-      sinks().current(level, message);
+      all.current(level, message);
     else
-      sinks().current(level, printable(message, kMostMessageBytes));
+      all.current(level, printable(message, kMostMessageBytes));
   } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere left to report to
   }
   inside_sink = false;

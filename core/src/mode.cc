@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 
 namespace cupel {
-namespace {
-
-constexpr char upper(char c) noexcept {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
-}  // namespace
 
 std::string_view to_string(Mode mode) noexcept {
   switch (mode) {
@@ -29,9 +23,7 @@ std::string_view to_string(Mode mode) noexcept {
 }
 
 Mode parse_mode(std::string_view text) {
-  const auto same = [text](Mode mode) {
-    return std::ranges::equal(text, to_string(mode), {}, upper);
-  };
+  const auto same = [text](Mode mode) { return same_but_for_case(text, to_string(mode)); };
   const auto found = std::ranges::find_if(kAllModes, same);
   if (found != kAllModes.end()) return *found;
   throw UsageError("A mode is one of TRAIN, EVAL, PREDICT, GLOBAL: got '" + std::string(text) +

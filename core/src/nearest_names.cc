@@ -4,18 +4,13 @@
 #include <cstddef>
 #include <utility>
 
+#include "cupel/core/ascii.h"
+
 namespace cupel {
 namespace {
 
-// What is compared: "VanishingGradient" and "vanishing_gradient" are the same name in two forms.
-std::string plain(std::string_view text) {
-  std::string plain_text;
-  for (const char c : text) {
-    if (c == '_' || c == '-') continue;
-    plain_text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return plain_text;
-}
+// Of a text that is compared: comparing costs the product of the lengths.
+constexpr std::size_t kLongestText = 256;
 
 // Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -42,12 +37,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> nearest_names(std::string_view text,
                                        std::span<const std::string> candidates) {
   constexpr std::size_t kMostNames = 3;
-  constexpr std::size_t kLongestText = 256;
-  const std::string wanted = plain(text.substr(0, kLongestText));
+  const std::string wanted = folded_name(text.substr(0, kLongestText));
   if (wanted.empty()) return {};
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const std::string& candidate : candidates) {
-    const std::string name = plain(candidate);
+    const std::string name = folded_name(candidate);
     std::size_t distance = edit_distance(wanted, name);
     const bool part = wanted.size() >= 3 && name.find(wanted) != std::string::npos;
     if (part) distance = std::min<std::size_t>(distance, 2);
@@ -60,6 +54,13 @@ std::vector<std::string> nearest_names(std::string_view text,
   for (auto& [distance, name] : near)
     if (names.size() < kMostNames) names.push_back(std::move(name));
   return names;
+}
+
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> candidates) {
+  const std::string wanted = folded_name(text.substr(0, kLongestText));
+  return *std::ranges::min_element(candidates, {}, [&](std::string_view candidate) {
+    return edit_distance(wanted, folded_name(candidate));
+  });
 }
 
 std::string did_you_mean(std::string_view text, std::span<const std::string> candidates) {

@@ -60,14 +60,18 @@ bool make_directory(int directory, const char* name, FileAccess access) noexcept
   return ::mkdirat(directory, name, access == FileAccess::Private ? 0700 : 0777) == 0;
 }
 
-bool make_directories(const std::string& path, FileAccess access) {
-  if (make_directory(AT_FDCWD, path.c_str(), access) || errno == EEXIST) return true;
-  const std::size_t slash = path.find_last_not_of('/') == std::string::npos
-                                ? std::string::npos
-                                : path.rfind('/', path.find_last_not_of('/'));
-  if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
-  if (!make_directories(path.substr(0, slash), access)) return false;
-  return make_directory(AT_FDCWD, path.c_str(), access) || errno == EEXIST;
+bool make_directories(const std::string& path, FileAccess access,
+                      bool (*on_made)(const std::string& path)) {
+  if (!make_directory(AT_FDCWD, path.c_str(), access)) {
+    if (errno == EEXIST) return true;
+    const std::size_t slash = path.find_last_not_of('/') == std::string::npos
+                                  ? std::string::npos
+                                  : path.rfind('/', path.find_last_not_of('/'));
+    if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
+    if (!make_directories(path.substr(0, slash), access, on_made)) return false;
+    if (!make_directory(AT_FDCWD, path.c_str(), access)) return errno == EEXIST;
+  }
+  return on_made == nullptr || on_made(path);
 }
 
 NoFileSizeSignal::NoFileSizeSignal() noexcept {

@@ -9,12 +9,11 @@
 #include <array>
 #include <cstdint>
 
-#include "cupel/core/text_pattern.h"
+#include "cupel/core/number_text.h"
+#include "cupel/core/utf8.h"
 
 namespace cupel {
 namespace {
-
-constexpr std::string_view kDigits = "0123456789abcdef";
 
 struct CodeSpan {
   std::uint32_t first, last;
@@ -40,39 +39,16 @@ bool is_unseen(std::uint32_t code) noexcept {
   });
 }
 
-// The character that a text begins with; no length if its first byte begins none.
-struct Character {
-  std::size_t length = 0;
-  std::uint32_t code = 0;
-};
-
-Character first_character(std::string_view text) noexcept {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return {1, first};
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (!is_utf8(text.substr(0, length))) return {};
-  std::uint32_t code = first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i)
-    code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3fU);
-  return {length, code};
-}
-
-std::string hexadecimal(std::uint32_t number, int digits) {
-  std::string text;
-  for (int i = digits; i-- > 0;) text += kDigits[number >> (4U * static_cast<unsigned>(i)) & 15U];
-  return text;
-}
-
 std::string escape_of(std::uint32_t code) {
-  if (code < 0x100) return "\\x" + hexadecimal(code, 2);
-  return code < 0x10000 ? "\\u" + hexadecimal(code, 4) : "\\U" + hexadecimal(code, 8);
+  if (code < 0x100) return "\\x" + hexadecimal_text(code, 2);
+  return code < 0x10000 ? "\\u" + hexadecimal_text(code, 4) : "\\U" + hexadecimal_text(code, 8);
 }
 
 std::string json_escape_of(std::uint32_t code) {
-  if (code < 0x10000) return "\\u" + hexadecimal(code, 4);
+  if (code < 0x10000) return "\\u" + hexadecimal_text(code, 4);
   const std::uint32_t rest = code - 0x10000;
-  return "\\u" + hexadecimal(0xd800 + (rest >> 10U), 4) + "\\u" +
-         hexadecimal(0xdc00 + (rest & 0x3ffU), 4);
+  return "\\u" + hexadecimal_text(0xd800 + (rest >> 10U), 4) + "\\u" +
+         hexadecimal_text(0xdc00 + (rest & 0x3ffU), 4);
 }
 
 bool is_plain_ascii(char c) noexcept { return c >= ' ' && c <= '~'; }
@@ -85,7 +61,7 @@ std::string printable(std::string_view text, std::size_t most) {
   std::string shown(text.substr(0, std::min(plain, most)));
   text.remove_prefix(shown.size());
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const Utf8Character character = first_character(text);
     const std::size_t length = std::max<std::size_t>(character.length, 1);
     const std::string piece = character.length == 0
                                   ? escape_of(static_cast<unsigned char>(text.front()))
@@ -105,7 +81,7 @@ std::string printable_json(std::string json) {
   std::string shown;
   std::string_view rest = json;
   while (!rest.empty()) {
-    const Character character = first_character(rest);
+    const Utf8Character character = first_character(rest);
     const std::size_t length = std::max<std::size_t>(character.length, 1);
     if (character.length == 0)
       shown += "\\ufffd";

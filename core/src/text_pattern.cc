@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/utf8.h"
 #include "pcre.h"
 
 namespace cupel {
 namespace {
 
-constexpr std::uint32_t kMatchLimit = 10'000'000;
-constexpr std::uint32_t kHeapLimitKib = 2 * 1024;
+constexpr std::uint32_t kSearchMatchLimit = 10'000'000;
+constexpr std::uint32_t kSearchHeapLimitKib = 2 * 1024;
 
 // Calls from C, through which no exception passes.
 int on_item(pcre2_callout_block* /*where*/, void* search) noexcept {
@@ -60,17 +61,15 @@ TextPattern::Outcome TextPattern::search(std::string_view text, const Search& ho
   const pcre::MatchContext context(pcre2_match_context_create(nullptr));
   const pcre::MatchData data(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
   if (!context || !data) throw std::bad_alloc();
-  pcre2_set_match_limit(context.get(), kMatchLimit);
-  pcre2_set_heap_limit(context.get(), kHeapLimitKib);
+  pcre2_set_match_limit(context.get(), kSearchMatchLimit);
+  pcre2_set_heap_limit(context.get(), kSearchHeapLimitKib);
   if (how.go_on) pcre2_set_callout(context.get(), on_item, const_cast<Search*>(&how));
   std::uint32_t options = PCRE2_NO_JIT;
   if (!how.empty_at_start) options |= PCRE2_NOTEMPTY_ATSTART;
   if (how.is_known_utf8) options |= PCRE2_NO_UTF_CHECK;
   // What is not checked must begin with a whole character.
   std::size_t from = how.from;
-  while (how.is_known_utf8 && from < text.size() &&
-         (static_cast<unsigned char>(text[from]) & 0xC0U) == 0x80)
-    ++from;
+  while (how.is_known_utf8 && from < text.size() && is_continuation(text[from])) ++from;
   const int result = pcre2_match(compiled_->code.get(), pcre::units(text), text.size(), from,
                                  options, data.get(), context.get());
   if (result == PCRE2_ERROR_NOMATCH) return Outcome::NotFound;
@@ -84,27 +83,6 @@ TextPattern::Outcome TextPattern::search(std::string_view text, const Search& ho
     groups.push_back(is_one ? range : Range{});
   }
   return groups.front().begin == kNowhere ? Outcome::NotFound : Outcome::Found;
-}
-
-bool is_utf8(std::string_view text) noexcept {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    if (first < 0x80) {
-      ++at;
-      continue;
-    }
-    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return false;
-    for (std::size_t i = 1; i < length; ++i)
-      if ((static_cast<unsigned char>(text[at + i]) & 0xC0U) != 0x80) return false;
-    // Spelled too long, a surrogate, or beyond the last character.
-    const auto second = static_cast<unsigned char>(text[at + 1]);
-    if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))
-      return false;
-    at += length;
-  }
-  return true;
 }
 
 }  // namespace cupel

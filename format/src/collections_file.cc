@@ -11,6 +11,7 @@
 #include "collections_parser.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "format_version.h"
@@ -30,7 +31,7 @@ constexpr int kFirstMinorWithChecksum = 1;
 
 // The text is put together by hand: destroying an array or object of the JSON library's allocates,
 // and where there is no memory that would end the process.
-std::string json_text(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
   if (is_plain) return std::string(1, '"').append(text).append(1, '"');
@@ -38,7 +39,7 @@ std::string json_text(std::string_view text) {
 }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(std::string_view value) { return json_text(value); }
+std::string text_of(std::string_view value) { return quoted_text(value); }
 
 template <class Range>
 std::string list_of(const Range& values) {
@@ -54,7 +55,7 @@ class ObjectText {
  public:
   ObjectText& add(std::string_view key, std::string_view value) {
     if (text_.size() > 1) text_ += ',';
-    text_ += json_text(key);
+    text_ += quoted_text(key);
     text_ += ':';
     text_ += value;
     return *this;
@@ -83,7 +84,7 @@ std::string to_json(const SaveConfig& config) {
 std::string to_json(const ReductionConfig& config) {
   return ObjectText()
       .add("save_raw_tensor", text_of(config.save_raw_tensor))
-      .add("reductions", json_text(config.to_text()))
+      .add("reductions", quoted_text(config.to_text()))
       .add("save_shape", text_of(config.save_shape))
       .text();
 }
@@ -92,7 +93,7 @@ std::string to_json(const Collection& collection) {
   const auto& reductions = collection.reduction_config();
   const auto& save = collection.save_config();
   return ObjectText()
-      .add("name", json_text(collection.name()))
+      .add("name", quoted_text(collection.name()))
       .add("include_regex", list_of(collection.include_regex().texts()))
       .add("tensor_names", list_of(collection.tensor_names()))
       .add("reduction_config", reductions ? to_json(*reductions) : "null")
@@ -101,12 +102,7 @@ std::string to_json(const Collection& collection) {
       .text();
 }
 
-std::string digits_of(std::uint32_t crc) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string digits(kNoChecksum);
-  for (std::size_t i = digits.size(); i-- > 0; crc >>= 4U) digits[i] = kDigits[crc & 15U];
-  return digits;
-}
+std::string digits_of(std::uint32_t crc) { return hexadecimal_text(crc, kNoChecksum.size()); }
 
 // The file's own checksum is that of its bytes with its digits as zeros.
 void check(std::string_view text, const std::string& digits) {
@@ -133,9 +129,9 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
   for (const auto& [name, of_name] : file.collections) collections.add(name, to_json(of_name));
   ObjectText meta;
   meta.add("num_workers", text_of(file.num_workers))
-      .add("format", json_text(kFormatVersion))
-      .add("run", json_text(file.run))
-      .add("worker", json_text(file.worker))
+      .add("format", quoted_text(kFormatVersion))
+      .add("run", quoted_text(file.run))
+      .add("worker", quoted_text(file.worker))
       .add("attempt", text_of(std::int64_t{file.attempt}));
   if (!file.steps.empty()) {
     ObjectText steps;
@@ -143,7 +139,7 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
     meta.add("steps", steps.text());
   }
   if (file.joined_left_out > 0) meta.add(kJoinedLeftOut, text_of(file.joined_left_out));
-  meta.add(kChecksum, json_text(kNoChecksum));
+  meta.add(kChecksum, quoted_text(kNoChecksum));
   std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
   format_detail::CollectionsBudget(text.size()).add(file.collections);

@@ -1,8 +1,8 @@
 #include "format_version.h"
 
 #include <bit>
-#include <charconv>
 
+#include "cupel/core/number_text.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
@@ -11,12 +11,12 @@ static_assert(std::endian::native == std::endian::little,
               "cupel's files are little-endian, and so must be the host");
 
 std::optional<std::string> format_version_problem(std::string_view version) {
-  int major = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
-  if (error != std::errc() || end == version.data() + version.size() || *end != '.' || major < 1) {
+  const std::size_t point = version.find('.');
+  const auto major = parse_integer<int>(version.substr(0, point));
+  if (point == std::string_view::npos || !major || *major < 1) {
     return "the format version is not one: \"" + std::string(version.substr(0, 32)) + '"';
   }
-  if (major > kFormatMajor) {
+  if (*major > kFormatMajor) {
     return "written by a newer cupel: format " + std::string(version.substr(0, 32)) +
            ", this one reads up to " + std::string(kFormatVersion);
   }
@@ -26,10 +26,7 @@ std::optional<std::string> format_version_problem(std::string_view version) {
 namespace {
 
 int minor_of(std::string_view text) noexcept {
-  const std::string_view digits = text.substr(text.find('.') + 1);
-  int minor = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), minor);
-  return error == std::errc() && end == digits.data() + digits.size() ? minor : 0;
+  return parse_integer<int>(text.substr(text.find('.') + 1)).value_or(0);
 }
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/crc32c.h"
+#include "cupel/core/number_text.h"
 #include "flat_table.h"
 
 namespace cupel {
@@ -113,9 +114,8 @@ std::uint32_t checksum_with_blank_digits(std::span<const std::byte> bytes, std::
 std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
                              std::uint32_t seed) noexcept {
   const std::uint32_t crc = checksum_with_blank_digits(bytes, digits, seed);
-  static constexpr std::string_view kHexadecimal = "0123456789abcdef";
   for (std::size_t i = 0; i < kChecksumDigits; ++i) {
-    bytes[digits + i] = static_cast<std::byte>(kHexadecimal[crc >> (28 - 4 * i) & 0xfU]);
+    bytes[digits + i] = static_cast<std::byte>(hexadecimal_digit(crc >> (28 - 4 * i) & 0xfU));
   }
   return crc;
 }
@@ -123,12 +123,8 @@ std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
 std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
                                            std::size_t digits) noexcept {
   const std::string_view text = as_text(bytes.subspan(digits, kChecksumDigits));
-  if (std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'F'; }))
-    return std::nullopt;
-  std::uint32_t crc = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), crc, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return crc;
+  if (std::ranges::any_of(text, is_upper)) return std::nullopt;
+  return parse_integer<std::uint32_t>(text, 16);
 }
 
 }  // namespace cupel

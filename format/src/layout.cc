@@ -1,10 +1,11 @@
 #include "cupel/format/layout.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel {
 namespace {
@@ -20,12 +21,9 @@ std::string padded(std::int64_t number, std::size_t digits) {
 }
 
 bool is_worker_name(std::string_view worker) noexcept {
-  const auto alphanumeric = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  return !worker.empty() && worker.size() <= kMaxWorkerName && alphanumeric(worker.front()) &&
+  return !worker.empty() && worker.size() <= kMaxWorkerName && is_alphanumeric(worker.front()) &&
          std::all_of(worker.begin(), worker.end(),
-                     [&](char c) { return alphanumeric(c) || c == '_' || c == '-' || c == '.'; });
+                     [](char c) { return is_word(c) || c == '-' || c == '.'; });
 }
 
 // Takes digits up to `end_mark` off the front of `text`: at least `digits` of them, and no leading
@@ -34,9 +32,8 @@ std::optional<std::int64_t> take_number(std::string_view& text, std::size_t digi
   const std::size_t length = text.find(end_mark);
   if (length == std::string_view::npos || length < digits) return std::nullopt;
   if (length > digits && text.front() == '0') return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + length, number);
-  if (error != std::errc() || end != text.data() + length || number < 0) return std::nullopt;
+  const auto number = parse_integer<std::int64_t>(text.substr(0, length));
+  if (!number || *number < 0) return std::nullopt;
   text.remove_prefix(length + 1);
   return number;
 }

@@ -3,25 +3,14 @@
 #include <arrow/type.h>
 #include <arrow/util/key_value_metadata.h>
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "format_version.h"
 
 namespace cupel {
-namespace {
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& key,
                                 const SegmentName& name) {
@@ -37,8 +26,8 @@ SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& 
   if (const auto problem = format_version_problem(found.format)) fail(*problem);
   found.run = text("cupel.run");
   found.worker = text("cupel.worker");
-  const auto attempt = parse_number<std::int32_t>(text("cupel.attempt"));
-  const auto segment = parse_number<std::int64_t>(text("cupel.segment"));
+  const auto attempt = parse_integer<std::int32_t>(text("cupel.attempt"));
+  const auto segment = parse_integer<std::int64_t>(text("cupel.segment"));
   if (!attempt || !segment || *segment < 0)
     fail("the schema's metadata name no attempt or segment");
   found.attempt = *attempt;
@@ -55,7 +44,7 @@ std::optional<std::uint32_t> collections_checksum(const arrow::Schema& schema,
   const auto metadata = schema.metadata();
   const int at = metadata ? metadata->FindKey(kCollectionsChecksumKey) : -1;
   if (at < 0) return std::nullopt;
-  const auto checksum = parse_number<std::uint32_t>(metadata->value(at));
+  const auto checksum = parse_integer<std::uint32_t>(metadata->value(at));
   if (!checksum)
     throw FormatError(key, 0, "the schema's metadata name no checksum of the collections file");
   return checksum;

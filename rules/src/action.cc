@@ -1,15 +1,22 @@
+// Actions as a command line writes them, and as lines and logs show them.
+//
+// parse_action() accepts what a user may ask for and refuses processes that must not be signalled.
+// to_text() is its inverse, except that it leaves out secrets of a URL. Pure functions, for any
+// thread; a text that is no action is a UsageError.
+
 #include "cupel/rules/action.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 
 #include "action_defect.h"
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "cupel/core/printable.h"
 #include "url_parts.h"
 
@@ -30,24 +37,10 @@ constexpr std::array kSignals = {
     NamedSignal{"PIPE", SIGPIPE}, NamedSignal{"WINCH", SIGWINCH}, NamedSignal{"SEGV", SIGSEGV},
 };
 
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return result;
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 int parse_signal(std::string_view text) {
-  if (const auto number = whole_number(text))
+  if (const auto number = parse_integer<std::int64_t>(text))
     if (*number >= 1 && *number < NSIG) return static_cast<int>(*number);
-  std::string name = upper(text);
+  std::string name = upper_case(text);
   if (name.starts_with("SIG")) name.erase(0, 3);
   std::string legal;
   for (const NamedSignal& known : kSignals) {
@@ -60,7 +53,7 @@ int parse_signal(std::string_view text) {
 Action parse_signal_action(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view process = text.substr(0, colon);
-  const auto number = whole_number(process);
+  const auto number = parse_integer<std::int64_t>(process);
   // 0 and negative numbers are groups, 1 is everybody's parent.
   if (!number || *number <= 1 || *number > std::numeric_limits<pid_t>::max())
     throw UsageError("signal:PID needs the number of a process, above 1: " + printable(process));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cupel/core/ascii.h"
 #include "url_parts.h"
 
 namespace cupel {
@@ -12,11 +13,6 @@ constexpr std::size_t kMostUrlBytes = 8192;
 constexpr std::size_t kMostCommandBytes = 64U << 10U;  // one argument of a process holds 128 KiB
 constexpr std::size_t kMostPathBytes = 4095;
 constexpr std::size_t kMostPhoneDigits = 15;
-
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
-bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 
 }  // namespace
 

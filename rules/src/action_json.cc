@@ -1,3 +1,9 @@
+// Actions as a rule's action_json has them, the form of the managed service.
+//
+// The text comes from a configuration that anybody may have written: it is bounded in depth, and an
+// entry that cannot be used becomes a warning and not an error, so that a rule still runs. Pure
+// functions, for any thread; nothing is thrown for any text.
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -5,6 +11,7 @@
 #include <utility>
 
 #include "action_defect.h"
+#include "cupel/core/ascii.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/action.h"
 
@@ -37,7 +44,7 @@ constexpr std::array kForms = {
     JsonForm{"log", Action::Kind::Log, "", false, false, nullptr},
 };
 
-// Nothing where the text is not JSON, or nested so that nobody would have meant it.
+// Returns nothing where the text is not JSON, or has too many levels.
 std::optional<Json> parse(std::string_view text) {
   bool is_too_deep = false;
   const auto limit_depth = [&is_too_deep](int depth, Json::parse_event_t /*event*/, Json& /*at*/) {
@@ -57,12 +64,6 @@ std::string unescaped(std::string_view text) {
     result += text[i];
   }
   return result;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // A word that the shell takes as it is.
@@ -109,7 +110,7 @@ class Reader {
     const auto name = json.find("name");
     if (name == json.end() || !name->is_string()) return skip("has no name");
     const std::string given = name->get<std::string>();
-    const auto* const form = std::ranges::find(kForms, lower(given), &JsonForm::name);
+    const auto* const form = std::ranges::find(kForms, lower_case(given), &JsonForm::name);
     if (form == kForms.end()) return skip("has an unknown name: " + printable(given));
     named_ = form->name;
 

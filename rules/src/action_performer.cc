@@ -1,7 +1,7 @@
 // Exactly once, whenever we are killed:
 //
 //   command   The shell that is begun claims the attempt itself, runs the command, and leaves its
-//             status. Killed before: nobody has claimed, and the next of us begins. Killed after:
+//             status. Killed before: there is no claim, and the next queue begins. Killed after:
 //             the shell lives on, and the next of us finds the claim and waits for the status. Both
 //             at once: one of the two shells gets the claim, the other ends.
 //   signal    Claimed, sent, recorded: at most once.
@@ -9,7 +9,7 @@
 //             of the three attempts is killed. The receiver learns the incident from the message.
 //   others    Done, then recorded: at least once, after any number of kills. Writing a stop request
 //             or a file twice has the effect of writing it once. Stops that are one request are not
-//             recorded here: until the runner has told of them, the next one repeats the request.
+//             recorded here: until the runner has reported them, the next one repeats the request.
 
 #include "action_performer.h"
 
@@ -30,8 +30,8 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/core/new_file.h"
+#include "cupel/core/number_text.h"
 #include "cupel/core/printable.h"
-#include "cupel/rules/number_text.h"
 #include "cupel/trial/stop_request.h"
 #include "exception_text.h"
 #include "file_handle.h"
@@ -46,13 +46,13 @@ using Kind = Action::Kind;
 
 constexpr const char* kShell = "/bin/sh";
 constexpr milliseconds kPause{16};
-// An empty claim is somebody's who was killed while writing it, after so long.
+// An empty claim that is older than this belongs to a process that was killed while it wrote.
 constexpr milliseconds kLongestClaiming{1000};
 constexpr std::size_t kMostVariableBytes = 16U << 10U;
 constexpr const char* kEndedEarly = "was ended, because the watch ended";
 
 // $1: the path of the claim, $2: the command. noclobber makes the creation of files exclusive.
-// Where the order is gone, it was carried out and told before this shell came to its claim.
+// Where the order is gone, it was performed and reported before this shell came to its claim.
 constexpr const char* kSupervisor =
     "mask=$(umask)\n"
     "umask 077\n"
@@ -205,7 +205,7 @@ Attempt ActionPerformer::perform_once(const ActionOrder& order, int attempt, con
   if (options_.claims_directory.empty()) return perform_unrecorded(order, go_on);
   const std::string path = claim_path(options_.claims_directory, order.incident, 1);
   if (done_status(path) == 0) return {true, false, "was done by an earlier watch"};
-  // The claim of each attempt makes it count, also for whoever comes after a kill.
+  // The claim of each attempt makes it count, also for the queue that resumes after a kill.
   const bool is_ours = take_claim(claim_path(options_.claims_directory, order.incident, attempt));
   if (order.action.kind == Kind::Signal && !is_ours)
     return {false, false,

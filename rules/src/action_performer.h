@@ -27,7 +27,7 @@ struct PerformerOptions {
   /// Where claims are kept, so that nothing is done twice when we are killed and given the same
   /// orders again. Empty: nowhere.
   std::string claims_directory = {};
-  std::chrono::milliseconds command_timeout{60'000};  ///< Where the action says nothing else.
+  std::chrono::milliseconds command_timeout{60'000};  ///< Where the action has no timeout.
   std::chrono::milliseconds webhook_timeout{10'000};
   /// The file with the certificates that webhooks trust, in PEM. Empty: the file that SSL_CERT_FILE
   /// in the environment names, else those of the system.
@@ -41,10 +41,10 @@ struct Attempt {
   std::string message;
 };
 
-/// Whether an action is done at once; the others wait for somebody else.
+/// Whether an action is done at once; the others wait for a command or a receiver.
 bool is_quick(Action::Kind kind) noexcept;
 
-/// Does what actions say, an attempt at a time; of one thread.
+/// Performs attempts of actions, one at a time; belongs to one thread.
 class ActionPerformer {
  public:
   /// CUPEL_MAIL_COMMAND and CUPEL_SMS_COMMAND are looked up here.

@@ -1,3 +1,12 @@
+// The queue of actions and its thread.
+//
+// add() takes orders from any thread. The queue's thread performs one order at a time: actions that
+// are done at once (stop, signal, stopfile, log) go before and between those that wait for a
+// command or a receiver. A failed order is retried after a delay, which doubles, and does not hold
+// up other orders.
+// Every order has exactly one outcome: done, failed, refused where the queue is full, or not begun
+// because the queue ended.
+
 #include "action_queue.h"
 
 #include <pthread.h>
@@ -10,6 +19,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "exception_text.h"
 
 namespace cupel {
@@ -52,7 +62,7 @@ ActionQueue::~ActionQueue() { close(milliseconds(0)); }
 
 bool ActionQueue::add(Order order) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (deadline_) return false;
     const auto takes_time = [](const Waiting& waiting) {
       return !waiting.refused && !is_quick(waiting.order.action.kind);
@@ -69,7 +79,7 @@ bool ActionQueue::add(Order order) {
 
 void ActionQueue::close(milliseconds grace) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Clock::time_point deadline =
         Clock::now() + std::clamp(grace, milliseconds(0), kLongestGrace);
     deadline_ = deadline_ ? std::min(*deadline_, deadline) : deadline;
@@ -93,10 +103,10 @@ ActionQueue::Position ActionQueue::next(bool only_quick) {
 
 void ActionQueue::work() {
   block_broken_pipes();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!is_over()) {
     if (const Position ready = next(false); ready != waiting_.end()) {
-      carry_out(ready, lock);
+      carry_out(ready);
       continue;
     }
     const auto earliest = std::ranges::min_element(waiting_, {}, &Waiting::not_before);
@@ -121,8 +131,8 @@ void ActionQueue::work() {
   }
 }
 
-void ActionQueue::carry_out(Position position, std::unique_lock<std::mutex>& lock) {
-  // Of what an earlier queue had begun, each is looked at by itself.
+void ActionQueue::carry_out(Position position) {
+  // Stops that an earlier queue had begun are performed one by one.
   const auto is_fresh_stop = [&](const Waiting& waiting) {
     return waiting.order.action.kind == Action::Kind::Stop && waiting.attempts == 0 &&
            !waiting.order.taken_before && !options_.dry_run;
@@ -131,12 +141,11 @@ void ActionQueue::carry_out(Position position, std::unique_lock<std::mutex>& loc
   if (is_fresh_stop(*position)) end = std::find_if_not(end, waiting_.end(), is_fresh_stop);
   std::vector<Waiting> taken(std::make_move_iterator(position), std::make_move_iterator(end));
   waiting_.erase(position, end);
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   if (taken.size() == 1)
     try_once(std::move(taken.front()));
   else
     try_stops(std::move(taken));
-  lock.lock();
 }
 
 void ActionQueue::try_stops(std::vector<Waiting> stops) {
@@ -152,12 +161,14 @@ void ActionQueue::try_stops(std::vector<Waiting> stops) {
 
 // Called by who performs something that takes time: what is quick is done meanwhile.
 bool ActionQueue::go_on(milliseconds at_most) {
-  std::unique_lock lock(mutex_);
-  news_.wait_for(lock, at_most, [this] { return is_over() || next(true) != waiting_.end(); });
+  MutexLock lock(mutex_);
+  news_.wait_for(lock, at_most, [this]() CUPEL_REQUIRES(mutex_) {
+    return is_over() || next(true) != waiting_.end();
+  });
   while (!is_over()) {
     const Position quick = next(true);
     if (quick == waiting_.end()) return true;
-    carry_out(quick, lock);
+    carry_out(quick);
   }
   return false;
 }
@@ -203,7 +214,7 @@ void ActionQueue::take(Waiting waiting, Attempt attempt) {
   const milliseconds delay = std::min(options_.first_delay * (1 << doublings), kLongestDelay);
   waiting.not_before = Clock::now() + delay;
   waiting.message = std::move(attempt.message);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.push_back(std::move(waiting));
 }
 

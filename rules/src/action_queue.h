@@ -1,51 +1,50 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "action_performer.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 
 struct ActionQueueOptions {
   PerformerOptions performer = {};
-  bool dry_run = false;  ///< Nothing is done; outcomes say what would be.
-  /// Orders beyond so many that wait are refused: their outcome says so, at once. Those that are
-  /// done at once do not count, and are never refused.
+  bool dry_run = false;  ///< No action is done; outcomes are Planned.
+  /// The number of orders that may wait; a further order is refused, and its outcome is reported at
+  /// once. Actions that are done at once do not count, and are never refused.
   std::size_t most_waiting = 256;
-  int attempts = 3;  ///< In all.
-  /// Before the second attempt; doubled before each further one.
+  int attempts = 3;  ///< The number of attempts of one order.
+  /// The delay before the second attempt; it doubles before each further one.
   std::chrono::milliseconds first_delay{1000};
 };
 
-/// Carries actions out on a thread of its own, one after another, in the order in which they were
-/// given; but those that are done at once (stop, signal, stopfile, log) go before, and beside,
-/// those that wait for a command or a receiver. Orders to stop that follow each other are written
-/// to the disk as one request, so that thousands of them take no longer than a few. An order that
-/// failed is tried again later, and does not hold up the others meanwhile.
+/// Performs actions on a thread of its own, one after another, in the order of add(). Actions that
+/// are done at once (stop, signal, stopfile, log) go before, and beside, those that wait for a
+/// command or a receiver. Orders to stop that follow each other are written to the disk as one
+/// request, so that thousands of them take no longer than a few. A failed order is retried later,
+/// and does not hold up other orders.
 class ActionQueue {
  public:
   using Order = ActionOrder;
   struct Outcome {
     Order order;
     ActionResult result = ActionResult::Done;
-    int attempts = 0;  ///< 0: it was refused, not begun, or only planned.
+    int attempts = 0;  ///< 0: the order was refused, not begun, or only planned.
     std::string message;
-    /// The queue has ended before it came to it, or to its next attempt.
+    /// The queue ended before the order was begun, or before its next attempt.
     bool left = false;
-    /// As a line of the firing's rule and step; its time is the firing's.
+    /// Returns the outcome as a line of the rule and step that fired, with the time of the finding.
     VerdictLine line() const;
   };
-  /// Called from the queue's thread, once for every order that add() took. It may call add(), not
-  /// close().
+  /// Called from the queue's thread, once for every order that add() accepted. It may call add(),
+  /// but not close().
   using OnOutcome = std::function<void(const Outcome&)>;
 
   ActionQueue(ActionQueueOptions options, OnOutcome on_outcome);
@@ -53,12 +52,13 @@ class ActionQueue {
   ActionQueue(const ActionQueue&) = delete;
   ActionQueue& operator=(const ActionQueue&) = delete;
 
-  /// Never blocks, from any thread. False: the queue is closed and nothing will come of the order.
+  /// Adds an order; from any thread, never blocks. Returns false where the queue is closed: then
+  /// the order has no outcome.
   bool add(Order order);
 
-  /// Carries out what waits, for so long at most; then ends what runs, and says of the rest that it
-  /// was not carried out. All outcomes have been told when it returns, which takes little longer
-  /// whatever commands and receivers do.
+  /// Performs the orders that wait, for so long at most; then ends the action that runs, and
+  /// reports the other orders as not performed. All outcomes have been reported when close()
+  /// returns, which takes little longer than `grace` whatever commands and receivers do.
   void close(std::chrono::milliseconds grace);
 
  private:
@@ -73,9 +73,10 @@ class ActionQueue {
   using Position = std::deque<Waiting>::iterator;
 
   void work();
-  bool is_over() const;
-  Position next(bool only_quick);
-  void carry_out(Position position, std::unique_lock<std::mutex>& lock);
+  bool is_over() const CUPEL_REQUIRES(mutex_);
+  Position next(bool only_quick) CUPEL_REQUIRES(mutex_);
+  // Lets go of the mutex meanwhile.
+  void carry_out(Position position) CUPEL_REQUIRES(mutex_);
   void try_once(Waiting waiting);
   void try_stops(std::vector<Waiting> stops);
   void take(Waiting waiting, Attempt attempt);
@@ -86,11 +87,11 @@ class ActionQueue {
   const OnOutcome on_outcome_;
   ActionPerformer performer_;  // of the thread
 
-  std::mutex mutex_;
-  std::condition_variable news_;
-  // Guarded by mutex_:
-  std::deque<Waiting> waiting_;
-  std::optional<Clock::time_point> deadline_;  // set: the queue is closed
+  Mutex mutex_;
+  ConditionVariable news_;
+  std::deque<Waiting> waiting_ CUPEL_GUARDED_BY(mutex_);
+  // Set: the queue is closed.
+  std::optional<Clock::time_point> deadline_ CUPEL_GUARDED_BY(mutex_);
 
   std::jthread thread_;
 };

@@ -1,31 +1,29 @@
 // Too large a share of a tensor's elements is zero: 100 * zeros / elements >= threshold, a
 // percentage. NaN is no zero, -0 is one.
 //
-// The index is asked first: the counts are exact; abs_max, or min and max, of 0 mean that all are
-// zero, anything else there that not all are, and a range without 0 that none is. Sums are not
-// asked, because small elements vanish in them.
+// The index is read first. The counts are exact. abs_max, or min and max, of 0 prove that all
+// elements are zero, any other extremes that not all are, and a range without 0 that none is. Sums
+// are not used, because small elements vanish in them.
 
-#include <array>
 #include <cmath>
 #include <optional>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "elements.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kMin{ReductionOp::Min, false}, kMax{ReductionOp::Max, false};
-constexpr Reduction kAbsMin{ReductionOp::Min, true}, kAbsMax{ReductionOp::Max, true};
-
-// How much of a tensor is zero, as far as it is known.
+// The share of a tensor that is zero, as far as it is known.
 struct Zeros {
   double percent = 0;
   bool at_most = false;   // less than 100 percent: one element is none
-  std::string_view read;  // and whence
+  std::string_view read;  // what was read, and from where
 };
 
 double percent_of(std::int64_t zeros, std::int64_t elements) {
@@ -59,42 +57,53 @@ Zeros from_value(const TensorValue& value) {
 
 class AllZero final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "AllZero";
-  static constexpr std::string_view kSummary = "too many elements of a tensor are zero";
-  static constexpr std::string_view kDescription = R"(
-The share of a tensor's elements that are 0, in percent:
+  struct Options {
+    std::vector<std::string> collections;
+    PatternList patterns;
+    double threshold = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<AllZero>(
+        {.name = "AllZero",
+         .summary = "too many elements of a tensor are zero",
+         .description = R"(
+The rule computes the share of a tensor's elements that are 0, in percent:
 
     100 * zeros / elements >= threshold
 
 fires, at exactly the threshold too. -0 is zero; NaN, infinities and the smallest number are not.
-collection_names or tensor_regex has to say what to look at. Each worker's copy is judged by itself,
-each step by itself, in every mode; scalars and integers count, text and empty tensors are skipped.
+collection_names or tensor_regex selects the tensors; one of them is required. The rule judges each
+worker's copy and each step by itself, in every mode. Scalars and integers count; text and empty
+tensors are skipped.
 
-The counts that a hook keeps beside reductions are exact and come first. With the default of 100,
-abs_max, or min and max, settle it as well; with a smaller threshold only a range without 0 does,
-and the raw value is read otherwise. l1 and l2 are not asked: small elements vanish in them.
+The rule first reads the counts that a hook saves beside reductions, which are exact. With the
+default threshold of 100, abs_max, or min and max, are enough as well. With a smaller threshold they
+are enough only where their range excludes 0; otherwise the rule reads the raw value. l1 and l2 are
+not used, because small elements vanish in them.
 
-Gradients and weights are worth watching; outputs of ReLUs are half zero when all is well.
-Reductions of any kind bring the counts, and then the rule needs the index alone.
-)";
-  static constexpr std::string_view kExample = "AllZero,collection_names=gradients,threshold=90";
-  static constexpr std::array kParameters = {
-      kCollectionNames, kTensorRegex,
-      ParameterInfo{"threshold", "float", "100",
-                    "fires when at least so many percent of a tensor are zero (> 0, <= 100)"}};
-  struct Options {
-    NeededTensors tensors = unread_selection(false);
-    double threshold = 100;
-  };
+Gradients and weights are worth watching; half of a healthy ReLU's outputs is zero. Any saved
+reduction brings the counts, and then the rule reads the index only.
+)",
+         .example = "AllZero,collection_names=gradients,threshold=90"},
+        {option(&Options::collections, collection_names()),
+         option(&Options::patterns, tensor_regex()),
+         option(
+             &Options::threshold,
+             {.name = "threshold",
+              .default_text = "100",
+              .range = {.least = 0, .most = 100, .open_below = true},
+              .help = "fires when at least so many percent of a tensor are zero (> 0, <= 100)"})});
+  }
 
-  static Options read(ParameterReader& reader) {
-    constexpr NumberRange kPercent{.least = 0, .most = 100, .open_below = true};
-    return {.tensors = read_required_selection(reader),
-            .threshold = reader.number("threshold", kPercent)};
+  static void check(const Options& /*options*/, const ParameterValues& values,
+                    ParameterMistakes& mistakes) {
+    require_selection(values, mistakes);
   }
 
   static RuleNeeds needs(const Options& options) {
-    TensorNeed need{.tensors = options.tensors, .suffices = {TensorSource::counts()}};
+    TensorNeed need{.tensors = selected_tensors(options.collections, options.patterns, false),
+                    .suffices = {TensorSource::counts()}};
     auto& extremes = options.threshold == 100 ? need.suffices : need.spares;
     extremes.push_back(TensorSource::of({kAbsMax}));
     extremes.push_back(TensorSource::of({kMin, kMax}));
@@ -103,7 +112,7 @@ Reductions of any kind bring the counts, and then the rule needs the index alone
   }
 
   AllZero(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), threshold_(options.threshold) {}
+      : TensorRule(base, needs(options)), threshold_(options.threshold) {}
 
  private:
   void judge(TensorCopy& copy) override {
@@ -123,13 +132,13 @@ Reductions of any kind bring the counts, and then the rule needs the index alone
       const std::string compared = zeros->at_most
                                        ? "less than 100 >= " + short_text(threshold_)
                                        : comparison_text(zeros->percent, ">=", threshold_);
-      return Words{std::string(zeros->read), compared, "percent of zeros " + compared};
+      return JudgementText{std::string(zeros->read), compared, "percent of zeros " + compared};
     });
   }
 
   std::optional<Zeros> from_index(TensorCopy& copy) const {
     if (const auto counts = copy.record().counts()) {
-      copy.met(*counts);
+      copy.saw(*counts);
       return Zeros{percent_of(counts->zero, copy.record().elements()), false, "zeros (counts)"};
     }
     const auto zeros = from_extremes(copy);
@@ -141,6 +150,6 @@ Reductions of any kind bring the counts, and then the rule needs the index alone
 
 }  // namespace
 
-BuiltinRule all_zero() { return builtin_rule<AllZero>(); }
+RuleDefinition all_zero() { return AllZero::definition(); }
 
 }  // namespace cupel

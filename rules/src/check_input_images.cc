@@ -6,7 +6,6 @@
 // when the first step behind them is judged, if they still count.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,18 +16,20 @@
 
 #include "builtin_table.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/number_text.h"
-#include "detector.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
+#include "cupel/rules/run_memory.h"
+#include "cupel/rules/tensor_copy.h"
 #include "elements.h"
-#include "run_memory.h"
-#include "tensor_copy.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kBatchMean{ReductionOp::Mean, false};
-constexpr std::string_view kDefaultPattern = ".*hybridsequential0_input_0";
+constexpr int kMostAxes = Shape::kMaxRank;
+constexpr std::string_view kInputImages = ".*hybridsequential0_input_0";
 
 // The elements of a channel, or of whole tensors.
 struct Channel {
@@ -64,51 +65,59 @@ std::string images_text(std::int64_t images) {
   return std::to_string(images) + (images == 1 ? " image" : " images");
 }
 
-class CheckInputImages final : public Detector {
+class CheckInputImages final : public Rule {
  public:
-  static constexpr std::string_view kName = "CheckInputImages";
-  static constexpr std::string_view kSummary = "input images are not centered at 0";
-  static constexpr std::string_view kDescription = R"(
-Gathers the images of a tensor over steps and workers, for each mode by itself. Once there are
-threshold_samples of them
+  struct Options {
+    PatternList patterns;
+    double most = 0;
+    std::int64_t samples = 0;
+    std::int64_t channel = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<CheckInputImages>(
+        {.name = "CheckInputImages",
+         .summary = "input images are not centered at 0",
+         .description = R"(
+The rule gathers the images of a tensor over steps and workers, separately for each mode. Once there
+are threshold_samples images,
 
     |sum of a channel / its elements| > threshold_mean
 
-fires for each channel, strictly, and gathering begins anew with the next step. Until then the rule
-explains how many images it has.
+fires for each channel, strictly. Then the rule starts over with the next step. Until there are
+enough images, it explains how many it has.
 
-Axis 0 is the batch, and each position on the axis channel is a colour channel; a negative channel
-counts from the end, and channel=0 makes the whole tensor one image. Where the shape has no such
-axis the mean of all elements is judged. NaN in a channel keeps it from firing, and an infinity
-makes it fire. Text and empty tensors are skipped.
+Axis 0 is the batch, and each position on the axis `channel` is a colour channel. A negative channel
+counts from the last axis; channel=0 makes the whole tensor one image. Where the shape has no such
+axis, the rule judges the mean of all elements. A channel with NaN does not fire, one with an
+infinity does. Text and empty tensors are skipped.
 
-Raw values are read, every element once. Of images with one channel, or where only the mean was
-saved, the index is enough; of several channels that mean is one over all of them, and the message
-says "approximate". Images scaled to 0 to 1 and not centered have a mean of about 0.5: that is the
-typical find.
-)";
-  static constexpr std::string_view kExample =
-      "CheckInputImages,regex=^input_images$,threshold_samples=1000";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"threshold_mean", "float", "0.2",
-                    "fires when the magnitude of a channel's mean is above this (>= 0)"},
-      ParameterInfo{"threshold_samples", "int", "500", "of how many images at least (>= 1)"},
-      ParameterInfo{"regex", "list", kDefaultPattern, "patterns searched in the names of tensors"},
-      ParameterInfo{"channel", "int", "1",
-                    "the axis of the colour channels; negative: from the end; 0: the tensor is one "
-                    "image; axis 0 is the batch else"}};
-  struct Options {
-    PatternList patterns = kDefaultPattern;
-    double most = 0.2;
-    std::int64_t samples = 500;
-    std::int64_t channel = 1;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.patterns = read_patterns(reader, "regex"),
-            .most = reader.number("threshold_mean", 0, std::numeric_limits<double>::max()),
-            .samples = reader.integer("threshold_samples", 1),
-            .channel = reader.integer("channel", -kMostAxes)};
+The rule reads raw values, every element once. The index is enough for images with one channel, and
+where only the mean was saved. For images of several channels that mean covers all channels, and the
+message contains "approximate". Typically the rule finds images that are scaled to the range 0 to 1
+and not centered: their mean is about 0.5.
+)",
+         .example = "CheckInputImages,regex=^input_images$,threshold_samples=1000"},
+        {option(&Options::most,
+                {.name = "threshold_mean",
+                 .default_text = "0.2",
+                 .range = {.least = 0},
+                 .help = "fires when the magnitude of a channel's mean is above this (>= 0)"}),
+         option(&Options::samples, {.name = "threshold_samples",
+                                    .default_text = "500",
+                                    .range = {.least = 1},
+                                    .help = "judges as soon as there are so many images (>= 1)"}),
+         option(&Options::patterns, {.name = "regex",
+                                     .default_text = ".*hybridsequential0_input_0",
+                                     .help = "patterns searched in the names of tensors"}),
+         option(
+             &Options::channel,
+             {.name = "channel",
+              .default_text = "1",
+              .range = {.least = -kMostAxes},
+              .help =
+                  "the axis of the colour channels; negative: from the end; 0: the tensor is one "
+                  "image; axis 0 is the batch else"})});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -116,7 +125,7 @@ typical find.
                                 .parameters = {"regex"},
                                 .saved_as = "input_image"},
                     .suffices = {TensorSource::value()}};
-    for (TensorSource source : sources_of(kBatchMean)) {
+    for (TensorSource source : sources_of(kMean)) {
       if (source.kind != TensorSource::Kind::Reductions) continue;
       source.shape = true;
       need.suffices.push_back(source);
@@ -125,7 +134,7 @@ typical find.
   }
 
   CheckInputImages(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)), options_(options), names_({}, options.patterns) {}
+      : Rule(base), options_(options), names_({}, options.patterns) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     memory_.bring_before(
@@ -163,8 +172,6 @@ typical find.
   }
 
  private:
-  static constexpr std::int64_t kMostAxes = Shape::kMaxRank;
-
   std::optional<Batch> batch_of(TensorCopy& copy) const {
     if (!copy.has_numbers()) return std::nullopt;
     const RecordView& record = copy.record();
@@ -172,7 +179,7 @@ typical find.
                 .worker = record.worker(),
                 .elements = record.elements(),
                 .has_value = record.has_value()};
-    if (const auto mean = saved_number(record, kBatchMean)) batch.mean = mean->value;
+    if (const auto mean = saved_number(record, kMean)) batch.mean = mean->value;
     const std::optional<Shape> shape = record.record().shape;
     if (!shape || (!batch.has_value && !batch.mean)) {
       copy.skip("neither the raw value nor mean and shape were saved");
@@ -202,7 +209,7 @@ typical find.
     return true;
   }
 
-  // Reads what was not read yet; of the copy itself it is said where that fails, and NaN.
+  // Reads the batches that were not read yet. A failure, and NaN, is reported for `copy` only.
   void read_all(const std::string& tensor, Gathered& gathered, TensorCopy& copy) const {
     for (const Batch& batch : std::exchange(gathered.unread, {})) {
       const bool is_copy =
@@ -221,7 +228,7 @@ typical find.
     const bool one_channel = batch.axis && batch.channels == 1;
     if (batch.mean && (one_channel || !batch.axis || !batch.has_value)) {
       if (one_channel && into.channels.empty()) into.channels.resize(1);
-      if (copy != nullptr) copy->met(*batch.mean);
+      if (copy != nullptr) copy->saw(*batch.mean);
       Channel& channel = one_channel ? into.channels.front() : into.whole;
       channel.sum += *batch.mean * static_cast<double>(batch.elements);
       channel.elements += static_cast<double>(batch.elements);
@@ -230,7 +237,7 @@ typical find.
     }
     const TensorValue value =
         base_trial().tensor(tensor).value(batch.step, Mode::Global, batch.worker);
-    if (copy != nullptr) copy->met(value);
+    if (copy != nullptr) copy->saw(value);
     if (!batch.axis) return add_whole(value, into.whole);
     if (static_cast<std::size_t>(batch.channels) > into.channels.size())
       into.channels.resize(static_cast<std::size_t>(batch.channels));
@@ -315,6 +322,6 @@ typical find.
 
 }  // namespace
 
-BuiltinRule check_input_images() { return builtin_rule<CheckInputImages>(); }
+RuleDefinition check_input_images() { return CheckInputImages::definition(); }
 
 }  // namespace cupel

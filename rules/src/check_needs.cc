@@ -1,3 +1,10 @@
+// Gaps between what a rule needs and what a plan or a run saves.
+//
+// Each part of each need is compared with every offer: a saved collection of a plan, or a saved
+// tensor of a run. The offer with the fewest gaps counts. For every gap, the JSON that closes it is
+// made, by changing the nearest saved collection or by adding one. Pure functions, for any thread;
+// nothing fails but for a lack of memory.
+
 #include "cupel/rules/check_needs.h"
 
 #include <algorithm>

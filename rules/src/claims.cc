@@ -1,3 +1,11 @@
+// Claims of actions: small files that survive the process.
+//
+// PATH.claim is made so that one process gets it, and holds the number of that process;
+// PATH.done is written beside and renamed, so that its status is there as a whole or not at all. A
+// claim without an end whose process is gone belongs to nobody. Names of incidents are escaped and
+// cut to legal file names. Used by the thread of the action queue and by the shells that it begins;
+// errors of the file system are std::system_error, special files are UsageError.
+
 #include "claims.h"
 
 #include <fcntl.h>
@@ -7,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +23,9 @@
 #include <span>
 #include <system_error>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/new_file.h"
+#include "cupel/core/number_text.h"
 #include "file_handle.h"
 
 namespace cupel {
@@ -26,10 +35,7 @@ constexpr std::size_t kMostNameBytes = 200;  // of the 255 of a file name
 constexpr std::size_t kMostDigits = 16;
 constexpr int kMostStatus = 255;
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
-}
+bool is_plain(char c) { return is_word(c) || c == '-'; }
 
 // FNV-1a, for the ends of names that are cut.
 std::uint64_t hash_of(std::string_view text) {
@@ -40,20 +46,15 @@ std::uint64_t hash_of(std::string_view text) {
 
 template <class IsKept>
 std::string escaped(std::string_view text, IsKept is_kept) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string result;
   for (const char c : text) {
-    if (is_kept(c)) {
+    if (is_kept(c))
       result += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    result += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    else
+      append_percent_escape(result, c);
   }
   if (result.size() <= kMostNameBytes) return result;
-  std::array<char, 24> end{};
-  std::snprintf(end.data(), end.size(), "-%016llx", static_cast<unsigned long long>(hash_of(text)));
-  return result.substr(0, kMostNameBytes - 17) + end.data();
+  return result.substr(0, kMostNameBytes - 17) + '-' + hexadecimal_text(hash_of(text), 16);
 }
 
 [[noreturn]] void fail(const std::string& path) {
@@ -79,10 +80,8 @@ std::optional<std::string> text_of(const std::string& path) {
 // -1 where the text is not a number and a line break.
 std::int64_t number_of(std::string_view text) {
   if (!text.ends_with('\n')) return -1;
-  const char* const end = text.data() + text.size() - 1;
-  std::int64_t number = -1;
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  return failure == std::errc() && stop == end ? number : -1;
+  text.remove_suffix(1);
+  return parse_integer<std::int64_t>(text).value_or(-1);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 // over all workers; then the counts are judged, and counting begins anew.
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -11,10 +10,11 @@
 
 #include "builtin_table.h"
 #include "class_numbers.h"
-#include "cupel/rules/number_text.h"
-#include "detector.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
+#include "cupel/rules/run_memory.h"
 #include "labelled_step.h"
-#include "run_memory.h"
 #include "tensor_selection.h"
 
 namespace cupel {
@@ -47,59 +47,66 @@ std::vector<std::int64_t> classes_of(const std::vector<LabelledStep::Value>& val
   return classes;
 }
 
-class ClassImbalance final : public Detector {
+class ClassImbalance final : public Rule {
  public:
-  static constexpr std::string_view kName = "ClassImbalance";
-  static constexpr std::string_view kSummary = "some classes are rare, or mostly predicted wrong";
-  static constexpr std::string_view kDescription = R"(
-Counts labels by class, over steps and workers and for each mode by itself, until there are samples
-of them; then
+  struct Options {
+    double imbalance = 0;
+    double misprediction = 0;
+    std::int64_t samples = 0;
+    bool argmax = false;
+    PatternList labels;
+    PatternList predictions;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<ClassImbalance>(
+        {.name = "ClassImbalance",
+         .summary = "some classes are rare, or mostly predicted wrong",
+         .description = R"(
+The rule counts labels by class, over steps and workers and separately for each mode, until there
+are `samples` labels. Then
 
     most frequent / rarest class that occurs > threshold_imbalance
     predicted wrong / predicted, of a class, > threshold_misprediction
 
-fire, both strictly, and counting begins anew with the next step. A class that never occurs is no
+fires, both strictly, and the rule starts over with the next step. A class that never occurs is no
 imbalance.
 
-Labels and predictions are the tensors whose names the patterns are found in, each joined by name
-and paired element by element, worker by worker. With argmax=True the class of a prediction is where
-the largest element along the last axis is, and of a label too if it has as many axes. Otherwise
-elements are class numbers; fractions from one half on are class 1, lesser ones class 0. What is no
-finite number is not counted. Where the numbers of both differ the predictions are skipped, and
-labels alone are still judged for imbalance.
+Labels and predictions are the tensors whose names match the two patterns. Those of one worker are
+joined by name and paired element by element. With argmax=True, the class of a prediction is the
+position of the largest element along the last axis; so is the class of a label that has as many
+axes. Otherwise elements are class numbers: a fraction of one half or more is class 1, a smaller one
+class 0. Elements that are not finite are not counted. Where labels and predictions differ in
+number, the predictions are skipped, and the labels are still judged for imbalance.
 
-Raw values are read, every element once. Until there are enough samples the rule explains how many
-it has: choose samples so that even a rare class is among them some ten times.
-)";
-  static constexpr std::string_view kExample =
-      "ClassImbalance,samples=5000,argmax=True,threshold_imbalance=20";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"threshold_imbalance", "float", "10",
-                    "fires when a class is more often labelled than another by this (>= 1)"},
-      ParameterInfo{"threshold_misprediction", "float", "0.7",
-                    "fires when more than this share of a class is predicted wrong (0 to 1)"},
-      ParameterInfo{"samples", "int", "500", "judges whenever so many labels have come (>= 1)"},
-      ParameterInfo{"argmax", "bool", "False",
-                    "classes are where the largest element along the last axis is"},
-      ParameterInfo{"labels_regex", "list", ".*labels", "patterns searched in names of labels"},
-      ParameterInfo{"predictions_regex", "list", ".*predictions", "the same of predictions"}};
-  struct Options {
-    double imbalance = 10;
-    double misprediction = 0.7;
-    std::int64_t samples = 500;
-    bool argmax = false;
-    PatternList labels = ".*labels";
-    PatternList predictions = ".*predictions";
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {
-        .imbalance = reader.number("threshold_imbalance", 1, std::numeric_limits<double>::max()),
-        .misprediction = reader.number("threshold_misprediction", 0, 1),
-        .samples = reader.integer("samples", 1),
-        .argmax = reader.boolean("argmax"),
-        .labels = read_patterns(reader, "labels_regex"),
-        .predictions = read_patterns(reader, "predictions_regex")};
+The rule reads raw values, every element once. Until there are enough samples, it explains how many
+it has. Choose `samples` so large that even a rare class occurs about ten times.
+)",
+         .example = "ClassImbalance,samples=5000,argmax=True,threshold_imbalance=20"},
+        {option(&Options::imbalance,
+                {.name = "threshold_imbalance",
+                 .default_text = "10",
+                 .range = {.least = 1},
+                 .help = "fires when a class is more often labelled than another by this (>= 1)"}),
+         option(&Options::misprediction,
+                {.name = "threshold_misprediction",
+                 .default_text = "0.7",
+                 .range = {.least = 0, .most = 1},
+                 .help = "fires when more than this share of a class is predicted wrong (0 to 1)"}),
+         option(&Options::samples, {.name = "samples",
+                                    .default_text = "500",
+                                    .range = {.least = 1},
+                                    .help = "judges whenever there are so many labels (>= 1)"}),
+         option(&Options::argmax,
+                {.name = "argmax",
+                 .default_text = "False",
+                 .help = "classes are where the largest element along the last axis is"}),
+         option(&Options::labels, {.name = "labels_regex",
+                                   .default_text = ".*labels",
+                                   .help = "patterns searched in names of labels"}),
+         option(&Options::predictions, {.name = "predictions_regex",
+                                        .default_text = ".*predictions",
+                                        .help = "patterns searched in names of predictions"})});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -115,7 +122,7 @@ it has: choose samples so that even a rare class is among them some ten times.
   }
 
   ClassImbalance(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)), options_(options), names_({}, all(options)) {}
+      : Rule(base), options_(options), names_({}, all(options)) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     memory_.bring_before(
@@ -187,7 +194,7 @@ it has: choose samples so that even a rare class is among them some ten times.
     if (labels == nullptr) return;
     if (window.samples < options_.samples) {
       tell_of(*this, verdict, {*labels->tensor, worker}, [&] {
-        return Words{
+        return JudgementText{
             "classes (from raw)",
             std::to_string(window.samples) + " of " + std::to_string(options_.samples) + " samples",
             {}};
@@ -239,7 +246,7 @@ it has: choose samples so that even a rare class is among them some ten times.
             [&] {
               const std::string compared =
                   "imbalance " + comparison_text(ratio, ">", options_.imbalance);
-              return Words{"classes (from raw)", compared, compared + counts};
+              return JudgementText{"classes (from raw)", compared, compared + counts};
             });
   }
 
@@ -255,9 +262,9 @@ it has: choose samples so that even a rare class is among them some ten times.
                 const std::string compared = "class " + std::to_string(of.first) +
                                              " predicted wrong " +
                                              comparison_text(share, ">", options_.misprediction);
-                return Words{"classes (from raw)", compared,
-                             compared + ", " + std::to_string(counts.wrong) + " of " +
-                                 std::to_string(counts.predicted)};
+                return JudgementText{"classes (from raw)", compared,
+                                     compared + ", " + std::to_string(counts.wrong) + " of " +
+                                         std::to_string(counts.predicted)};
               });
     }
   }
@@ -272,6 +279,6 @@ it has: choose samples so that even a rare class is among them some ten times.
 
 }  // namespace
 
-BuiltinRule class_imbalance() { return builtin_rule<ClassImbalance>(); }
+RuleDefinition class_imbalance() { return ClassImbalance::definition(); }
 
 }  // namespace cupel

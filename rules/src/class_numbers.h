@@ -20,7 +20,7 @@ void append_classes(const TensorValue& value, std::vector<std::int64_t>& into);
 /// ones. Numeric dtypes only; the value has rows.
 void append_largest(const TensorValue& value, std::vector<std::int64_t>& into);
 
-/// Whether the last axis can tell classes apart: there are several elements along it.
+/// Whether the last axis can distinguish classes: there are several elements along it.
 bool has_rows(const TensorValue& value) noexcept;
 
 }  // namespace cupel

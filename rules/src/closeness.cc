@@ -14,6 +14,20 @@ namespace {
 constexpr double kRounding = 1e-13;
 }  // namespace
 
+Parameter relative_tolerance() {
+  return {.name = "rtol",
+          .default_text = "1e-5",
+          .range = {.least = 0},
+          .help = "how far elements may differ, relative to their size (>= 0)"};
+}
+
+Parameter absolute_tolerance() {
+  return {.name = "atol",
+          .default_text = "1e-8",
+          .range = {.least = 0},
+          .help = "how far elements may differ in addition, absolutely (>= 0)"};
+}
+
 bool Tolerance::close(double a, double b) const noexcept {
   if (a == b) return true;
   if (std::isnan(a) || std::isnan(b)) return equal_nan && std::isnan(a) && std::isnan(b);

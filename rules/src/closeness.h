@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cupel/core/reduction.h"
+#include "cupel/rules/rule_parameter.h"
 #include "cupel/trial/tensor_value.h"
 
 namespace cupel {
@@ -10,12 +11,16 @@ namespace cupel {
 /// When two numbers are close: a == b, or |a - b| <= absolute + relative * |b|, or, with equal_nan,
 /// both are NaN.
 struct Tolerance {
-  double relative = 1e-5;
-  double absolute = 1e-8;
+  double relative = 0;
+  double absolute = 0;
   bool equal_nan = false;
 
   bool close(double a, double b) const noexcept;
 };
+
+/// The parameters rtol and atol of rules that compare elements.
+Parameter relative_tolerance();
+Parameter absolute_tolerance();
 
 struct Closeness {
   bool close = true;
@@ -30,7 +35,7 @@ Closeness closeness_of(const TensorValue& a, const TensorValue& b, const Toleran
 Closeness closeness_of(const ReductionValues& a, const ReductionValues& b, ReductionSet common,
                        const Tolerance& tolerance);
 
-/// Whether saved means settle that the elements are not all close: means cannot differ by more than
+/// Whether saved means prove that the elements are not all close: means cannot differ by more than
 /// the means of what each element may.
 bool means_differ(double mean_a, double mean_b, double abs_mean_b, const Tolerance& tolerance);
 

@@ -1,3 +1,10 @@
+// A command in a group of processes of its own.
+//
+// The child is made by posix_spawn with an input file that has no name, /dev/null as output and
+// default signals. The caller's thread polls for its end, asks `go_on` meanwhile, and ends the
+// whole group by TERM and then KILL where the time is over. std::system_error where it cannot
+// begin.
+
 #include "command.h"
 
 #include <fcntl.h>
@@ -141,7 +148,7 @@ std::optional<CommandEnd> end_of(pid_t process) {
   return CommandEnd{CommandEnd::How::Exited, WEXITSTATUS(status)};
 }
 
-// The leader is not waited for before KILL was sent: until then nobody else can get the group's
+// The leader is not waited for before KILL was sent: until then no other group can get the
 // number, and what the leader began has its moment too.
 void end_group(pid_t process) {
   ::kill(-process, SIGTERM);

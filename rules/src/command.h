@@ -9,29 +9,31 @@
 
 namespace cupel {
 
-/// A program with its arguments, what it reads and what is added to our environment.
+/// A program with its arguments, its input and additions to the environment.
 struct Command {
-  std::vector<std::string> arguments;  ///< The first is the program's path.
-  std::string input;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< Without NULs.
+  std::vector<std::string> arguments;  ///< The first is the path of the program.
+  std::string input;                   ///< The standard input.
+  /// Variables that are added to this process's environment; texts without NULs.
+  std::vector<std::pair<std::string, std::string>> environment;
 };
 
+/// How a command ended.
 struct CommandEnd {
   enum class How {
     Exited,   ///< With `status`.
     Killed,   ///< By the signal `status`.
-    TooLong,  ///< We ended it after the timeout.
-    Stopped,  ///< We ended it because go_on said so.
-    Unknown,  ///< Somebody else has taken its status.
+    TooLong,  ///< Ended by run_command() after the timeout.
+    Stopped,  ///< Ended by run_command() because go_on returned false.
+    Unknown,  ///< Another part of the program has collected the status.
   };
   How how = How::Unknown;
   int status = 0;
 };
 
-/// Runs it in a group of processes of its own, which ends as a whole: TERM, a moment later KILL.
-/// Its input is a file without a name, so that it goes on reading when we are killed; its output
-/// goes to /dev/null. It has none of our other files, and signals as a new process has them. Throws
-/// std::system_error when it cannot be begun.
+/// Runs a command in a group of processes of its own, which ends as a whole: TERM, a moment later
+/// KILL. The input is a file without a name, so that the command goes on reading when this process
+/// is killed; the output goes to /dev/null. The command inherits no other files, and its signals
+/// are at their defaults. Throws std::system_error when the command cannot begin.
 CommandEnd run_command(const Command& command, std::chrono::milliseconds timeout,
                        const GoOn& go_on);
 

@@ -7,22 +7,26 @@
 // Only cells that were met are kept: labels may be any whole numbers.
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "builtin_table.h"
 #include "class_numbers.h"
-#include "cupel/rules/number_text.h"
-#include "detector.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
 #include "labelled_step.h"
 
 namespace cupel {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNormalizations = {"predicted", "true", "trace"};
 enum class Normalization { Predicted, True, Trace };
+
+Normalization normalization_of(std::string_view choice) {
+  if (choice == "true") return Normalization::True;
+  return choice == "trace" ? Normalization::Trace : Normalization::Predicted;
+}
 
 // A pattern that only this name matches.
 std::string exactly(std::string_view name) {
@@ -70,71 +74,95 @@ struct Matrix {
   std::int64_t out_of_range = 0;
 };
 
-class Confusion final : public Detector {
+class Confusion final : public Rule {
  public:
-  static constexpr std::string_view kName = "Confusion";
-  static constexpr std::string_view kSummary = "classes are often taken for others";
-  static constexpr std::string_view kDescription = R"(
-Of the pairs of label and prediction at one step, over all workers, C(i, j) are labelled i and
-predicted j. For each class i that was predicted, with S the sum of C(j, i) over all j,
-
-    C(i, i) / S < min_diag, or C(j, i) / S > max_off_diag for another class j
-
-fires, both strictly. normalize=true takes, for each class that was labelled, shares of its row
-instead; normalize=trace divides C(i, i) by all that are right, which no balanced problem passes
-with the defaults.
-
-Labels are the tensor of that name, where it was saved, else the tensors of the collection, joined
-in the order of the numbers in their names; predictions likewise. Predictions of two axes are rows
-of scores whose largest element is the class, the first of equal ones; otherwise elements are class
-numbers, and fractions from one half on are class 1. Pairs outside of 0 to category_no - 1 are not
-counted, and the message says how many. Where numbers of labels and predictions differ, or one of
-them is missing, the worker is skipped.
-
-Each step stands alone, in every mode: few samples of a class make shares of little meaning. Save
-labels and predictions of a whole validation set. Raw values are read, every element once.
-)";
-  static constexpr std::string_view kExample =
-      "Confusion,category_no=10,min_diag=0.8,max_off_diag=0.2";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"category_no", "int", "",
-                    "how many classes there are (>= 2); default: as many as are met"},
-      ParameterInfo{"labels", "text", "labels", "the tensor of the labels"},
-      ParameterInfo{"predictions", "text", "predictions", "the tensor of the predictions"},
-      ParameterInfo{"labels_collection", "text", "labels",
-                    "where that was not saved: the tensors of this collection"},
-      ParameterInfo{"predictions_collection", "text", "predictions",
-                    "where that was not saved: the tensors of this collection"},
-      ParameterInfo{"min_diag", "float", "0.9",
-                    "fires when the share of a class that is right is below this (0 to 1)"},
-      ParameterInfo{"max_off_diag", "float", "0.1",
-                    "fires when the share of another class is above this (0 to 1)"},
-      ParameterInfo{"normalize", "text", "predicted",
-                    "shares of what: of all predicted as the class, true: of all labelled with it, "
-                    "trace: what is right, of all that are right"}};
   struct Options {
-    std::optional<std::int64_t> classes = std::nullopt;
-    Place labels = {"labels", "labels"};
-    Place predictions = {"predictions", "predictions"};
-    double min_diagonal = 0.9;
-    double max_other = 0.1;
+    std::optional<std::int64_t> classes;
+    Place labels;
+    Place predictions;
+    double min_diagonal = 0;
+    double max_other = 0;
     Normalization normalization = Normalization::Predicted;
   };
 
-  static Options read(ParameterReader& reader) {
-    const auto normalization = [&] {
-      const std::string name = reader.choice("normalize", kNormalizations);
-      const auto found = std::find(kNormalizations.begin(), kNormalizations.end(), name);
-      return found == kNormalizations.end()
-                 ? Normalization::Predicted
-                 : static_cast<Normalization>(found - kNormalizations.begin());
-    };
-    return {.classes = reader.optional_integer("category_no", 2),
-            .labels = {reader.text("labels"), reader.text("labels_collection")},
-            .predictions = {reader.text("predictions"), reader.text("predictions_collection")},
-            .min_diagonal = reader.number("min_diag", 0, 1),
-            .max_other = reader.number("max_off_diag", 0, 1),
-            .normalization = normalization()};
+  static RuleDefinition definition() {
+    return define_rule<Confusion>(
+        {.name = "Confusion",
+         .summary = "classes are often taken for others",
+         .description = R"(
+The rule pairs labels and predictions of one step, over all workers. C(i, j) is the number of pairs
+that are labelled i and predicted j. For each class i that was predicted, with S the sum of C(j, i)
+over all j,
+
+    C(i, i) / S < min_diag, or C(j, i) / S > max_off_diag for another class j
+
+fires, both strictly. normalize=true uses the sums of rows instead: shares of each class that was
+labelled. normalize=trace divides C(i, i) by all pairs that are right; no balanced problem passes
+that with the default thresholds.
+
+Labels are the tensor that is named `labels`, where it was saved, else the tensors of the collection
+labels_collection, joined in the order of the numbers in their names. Predictions are found in the
+same way. Predictions of two axes are rows of scores: the class is the position of the largest
+element, the first of equal ones. Otherwise elements are class numbers, and a fraction of one half
+or more is class 1. Pairs outside of 0 to category_no - 1 are not counted, and the message has their
+number. A worker is skipped where its labels and predictions differ in number, or one of them is
+missing.
+
+The rule judges each step by itself, in every mode. The shares mean little where a class has few
+samples: save labels and predictions of a whole validation set. The rule reads raw values, every
+element once.
+)",
+         .example = "Confusion,category_no=10,min_diag=0.8,max_off_diag=0.2"},
+        {option(&Options::classes,
+                {.name = "category_no",
+                 .range = {.least = 2},
+                 .help = "the number of classes (>= 2); default: as many as occur"}),
+         option<std::string, Options>(
+             {.name = "labels", .default_text = "labels", .help = "the tensor of the labels"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.labels.tensor = value;
+             }),
+         option<std::string, Options>(
+             {.name = "predictions",
+              .default_text = "predictions",
+              .help = "the tensor of the predictions"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.predictions.tensor = value;
+             }),
+         option<std::string, Options>(
+             {.name = "labels_collection",
+              .default_text = "labels",
+              .help = "where that was not saved: the tensors of this collection"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.labels.collection = value;
+             }),
+         option<std::string, Options>(
+             {.name = "predictions_collection",
+              .default_text = "predictions",
+              .help = "where that was not saved: the tensors of this collection"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.predictions.collection = value;
+             }),
+         option(&Options::min_diagonal,
+                {.name = "min_diag",
+                 .default_text = "0.9",
+                 .range = {.least = 0, .most = 1},
+                 .help = "fires when the share of a class that is right is below this (0 to 1)"}),
+         option(&Options::max_other,
+                {.name = "max_off_diag",
+                 .default_text = "0.1",
+                 .range = {.least = 0, .most = 1},
+                 .help = "fires when the share of another class is above this (0 to 1)"}),
+         option<std::string, Options>(
+             {.name = "normalize",
+              .default_text = "predicted",
+              .choices = {"predicted", "true", "trace"},
+              .help =
+                  "shares of what: of all predicted as the class, true: of all labelled with it, "
+                  "trace: what is right, of all that are right"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.normalization = normalization_of(value);
+             })});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -145,10 +173,7 @@ labels and predictions of a whole validation set. Raw values are read, every ele
   }
 
   Confusion(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)),
-        options_(options),
-        labels_(options.labels),
-        predictions_(options.predictions) {}
+      : Rule(base), options_(options), labels_(options.labels), predictions_(options.predictions) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -252,7 +277,7 @@ labels and predictions of a whole validation set. Raw values are read, every ele
                            const std::string& cell, const std::string& whole) {
       tell_of(*this, verdict, {tensor, worker, fired, value, threshold}, [&] {
         std::string said = cell + ": " + comparison_text(value, sign, threshold) + " of " + whole;
-        return Words{"classes (from raw)", said, said + ignored};
+        return JudgementText{"classes (from raw)", said, said + ignored};
       });
     };
     for (const auto& [given, others] : matrix.cells) {
@@ -284,6 +309,6 @@ labels and predictions of a whole validation set. Raw values are read, every ele
 
 }  // namespace
 
-BuiltinRule confusion() { return builtin_rule<Confusion>(); }
+RuleDefinition confusion() { return Confusion::definition(); }
 
 }  // namespace cupel

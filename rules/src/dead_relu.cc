@@ -4,63 +4,68 @@
 //
 // A saved min > 0 proves that every unit is always active, a saved max <= 0 that none ever is.
 
-#include <array>
 #include <optional>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "layer_units.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kMin{ReductionOp::Min, false}, kMax{ReductionOp::Max, false};
-constexpr std::string_view kDefaultPattern = ".*relu_output";
+constexpr std::string_view kReluOutputs = ".*relu_output";
 
 class DeadRelu final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "DeadRelu";
-  static constexpr std::string_view kSummary = "a large part of a ReLU layer is never active";
-  static constexpr std::string_view kDescription = R"(
-Axis 0 of a layer's output is the batch; every element position behind it is a unit, and a list of
+  struct Options {
+    PatternList patterns;
+    double inactivity = 0;
+    double layer = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<DeadRelu>(
+        {.name = "DeadRelu",
+         .summary = "a large part of a ReLU layer is never active",
+         .description = R"(
+Axis 0 of a layer's output is the batch, and every element position behind it is a unit. A list of
 numbers is a batch of one.
 
     active(unit) = 100 * (samples in which output > 0) / samples
     a unit is dead if active(unit) < threshold_inactivity
     100 * dead / units > threshold_layer fires
 
-Both comparisons are strict: exactly half of the units dead is fine by default. Each batch stands
-alone, for each worker by itself, in every mode: a unit that is dead in this batch may live in the
-next. With fewer than 100 samples the default threshold_inactivity means that no sample activates
-the unit. NaN is not active. Scalars, text and empty tensors are skipped.
+Both comparisons are strict: a layer with exactly half of its units dead passes by default. The rule
+judges each batch and each worker by itself, in every mode: a unit that is dead in this batch may be
+active in the next. With fewer than 100 samples, the default threshold_inactivity means that no
+sample activates the unit. NaN is not active. Scalars, text and empty tensors are skipped.
 
-A saved min above 0 proves that every unit is always active, a saved max of at most 0 that none is;
-all else takes the raw value, every element once. Save the outputs at an interval of some hundred
-steps. The default pattern is found in names that contain relu_output; where nothing matches, the
-rule says so after 10 steps.
-)";
-  static constexpr std::string_view kExample =
-      "DeadRelu,tensor_regex=relu[0-9]*_output,threshold_layer=30";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"tensor_regex", "list", kDefaultPattern,
-                    "patterns searched in the names of tensors"},
-      ParameterInfo{"threshold_inactivity", "float", "1.0",
-                    "a unit is dead if it is active in less than so many percent of the samples "
-                    "(0 to 100)"},
-      ParameterInfo{"threshold_layer", "float", "50.0",
-                    "fires when more than so many percent of the units are dead (0 to 100)"}};
-  struct Options {
-    PatternList patterns = kDefaultPattern;
-    double inactivity = 1;
-    double layer = 50;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.patterns = read_patterns(reader, "tensor_regex"),
-            .inactivity = reader.number("threshold_inactivity", 0, 100),
-            .layer = reader.number("threshold_layer", 0, 100)};
+A saved min above 0 proves that every unit is always active, and a saved max of at most 0 proves
+that no unit is. Otherwise the rule reads the raw value, every element once: save the outputs at an
+interval of a few hundred steps. The default pattern matches names that contain relu_output. Where
+no name matches, the rule reports that after 10 steps.
+)",
+         .example = "DeadRelu,tensor_regex=relu[0-9]*_output,threshold_layer=30"},
+        {option(&Options::patterns, {.name = "tensor_regex",
+                                     .default_text = ".*relu_output",
+                                     .help = "patterns searched in the names of tensors"}),
+         option(
+             &Options::inactivity,
+             {.name = "threshold_inactivity",
+              .default_text = "1.0",
+              .range = {.least = 0, .most = 100},
+              .help = "a unit is dead if it is active in less than so many percent of the samples "
+                      "(0 to 100)"}),
+         option(
+             &Options::layer,
+             {.name = "threshold_layer",
+              .default_text = "50.0",
+              .range = {.least = 0, .most = 100},
+              .help = "fires when more than so many percent of the units are dead (0 to 100)"})});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -72,7 +77,7 @@ rule says so after 10 steps.
   }
 
   DeadRelu(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), options_(options) {}
+      : TensorRule(base, needs(options)), options_(options) {}
 
  private:
   void judge(TensorCopy& copy) override {
@@ -97,7 +102,7 @@ rule says so after 10 steps.
       std::string message = "percent of dead units " + compared;
       if (layer)
         message += ", " + std::to_string(layer->inactive) + " of " + std::to_string(layer->units);
-      return Words{std::string(read), compared, std::move(message)};
+      return JudgementText{std::string(read), compared, std::move(message)};
     });
   }
 
@@ -106,6 +111,6 @@ rule says so after 10 steps.
 
 }  // namespace
 
-BuiltinRule dead_relu() { return builtin_rule<DeadRelu>(); }
+RuleDefinition dead_relu() { return DeadRelu::definition(); }
 
 }  // namespace cupel

@@ -2,7 +2,8 @@
 //
 // The index is asked first, from the exact to the circumstantial; the raw value is opened only when
 // the index leaves it open:
-//   1. the counts of NaN and infinities, which the hook keeps of every float tensor it looked at;
+//   1. the counts of NaN and infinities, which the hook saves of every float tensor that it
+//   measures;
 //   2. min, max and their abs forms: they propagate NaN, and hold an infinity if one is there;
 //   3. mean, sum, l1, l2 and the like: a finite one proves that every element is finite. What is
 //      not finite may come from overflow, so the raw value decides where there is one;
@@ -16,9 +17,10 @@
 #include <vector>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "elements.h"
-#include "tensor_rule.h"
 #include "tensor_selection.h"
 
 namespace cupel {
@@ -26,8 +28,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// What is asked about a tensor. Words cost more than all else, so they are asked for only where
-// somebody reads them.
+// The question about a tensor. Text costs more than everything else, so it is made only where it is
+// read.
 struct Question {
   bool only_nan = false;
   bool in_words = false;
@@ -38,7 +40,7 @@ struct Explosion {
   bool fired = false;
   double value = 0;  // of the finding
   bool nan = false;
-  std::string read;   // what was read and whence
+  std::string read;   // what was read, and from where
   std::string found;  // "nan 3, +inf 1, -inf 0"
 };
 
@@ -78,7 +80,7 @@ constexpr std::array kExtremes = {
     Reduction{ReductionOp::Min, false}, Reduction{ReductionOp::Max, false},
     Reduction{ReductionOp::Min, true}, Reduction{ReductionOp::Max, true}};
 
-// Stage 2; nothing where extremes that were not saved might say otherwise.
+// Stage 2. Returns nothing where extremes that were not saved leave it open.
 std::optional<Explosion> judge_extremes(const ReductionValues& saved, Question question) {
   bool any = false;
   bool nan = false;
@@ -184,37 +186,43 @@ Explosion judge_raw(const TensorValue& value, bool only_nan) {
 
 class ExplodingTensor final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "ExplodingTensor";
-  static constexpr std::string_view kSummary = "NaN or infinities in a tensor";
-  static constexpr std::string_view kDescription = R"(
-A tensor fires if it holds NaN, or an infinity of either sign; with only_nan=True infinities are
-fine. Each worker's copy is judged by itself, each step by itself, in every mode. Without
-collection_names and tensor_regex all tensors of a step are looked at; given both, those of either.
-Integers, booleans and text cannot hold what the rule looks for, and an empty tensor holds nothing.
-
-The counts that a hook keeps beside reductions are exact and come first; then min and max, and
-abs_max, which propagate NaN and hold an infinity if there is one; then any finite mean, sum, l1 or
-l2, which proves that every element is finite. Only what these leave open is read as a raw value. A
-sum that is not finite may be overflow: without a raw value such a tensor is skipped, but for NaN,
-which fires as "nan or inf-inf", and an infinite mean.
-
-With reductions the rule needs the index alone, whatever the size of the tensors, and may watch
-everything. The message tells how many elements are bad, and of a raw value the first of them.
-)";
-  static constexpr std::string_view kExample = "ExplodingTensor,collection_names=gradients,losses";
-  static constexpr std::array kParameters = {
-      kCollectionNames, kTensorRegex,
-      ParameterInfo{"only_nan", "bool", "False", "whether infinities are fine"}};
   struct Options {
-    NeededTensors tensors = unread_selection(true);
+    std::vector<std::string> collections;
+    PatternList patterns;
     bool only_nan = false;
   };
-  static Options read(ParameterReader& reader) {
-    return {.tensors = read_selection(reader), .only_nan = reader.boolean("only_nan")};
+
+  static RuleDefinition definition() {
+    return define_rule<ExplodingTensor>(
+        {.name = "ExplodingTensor",
+         .summary = "NaN or infinities in a tensor",
+         .description = R"(
+A tensor fires if it holds NaN, or an infinity of either sign; with only_nan=True, only NaN fires.
+The rule judges each worker's copy and each step by itself, in every mode. Without collection_names
+and tensor_regex it judges all tensors of a step; with both, the tensors of either. Integers,
+booleans and text cannot hold NaN or infinities, and an empty tensor holds nothing.
+
+The rule first reads the counts that a hook saves beside reductions, which are exact. Next come min
+and max, and abs_max, which propagate NaN and contain an infinity if there is one. Next comes any
+finite mean, sum, l1 or l2, which proves that every element is finite. Only where these prove
+nothing does the rule read the raw value. A sum that is not finite may be an overflow: without a raw
+value the rule skips such a tensor, except that NaN fires as "nan or inf-inf", and so does an
+infinite mean.
+
+With reductions the rule reads the index only, however large the tensors are, and may watch all of
+them. The message has the number of bad elements and, where a raw value was read, the first of them.
+)",
+         .example = "ExplodingTensor,collection_names=gradients,losses"},
+        {option(&Options::collections, collection_names()),
+         option(&Options::patterns, tensor_regex()),
+         option(&Options::only_nan, {.name = "only_nan",
+                                     .default_text = "False",
+                                     .help = "whether infinities are fine"})});
   }
+
   static RuleNeeds needs(const Options& options) {
     TensorNeed need = {
-        .tensors = options.tensors,
+        .tensors = selected_tensors(options.collections, options.patterns, true),
         .suffices = {TensorSource::counts(), TensorSource::of({kExtremes[0], kExtremes[1]}),
                      TensorSource::of({kExtremes[3]}), TensorSource::value()},
         .spares = {}};
@@ -223,7 +231,7 @@ everything. The message tells how many elements are bad, and of a raw value the 
   }
 
   ExplodingTensor(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), only_nan_(options.only_nan) {}
+      : TensorRule(base, needs(options)), only_nan_(options.only_nan) {}
 
  private:
   void judge(TensorCopy& copy) override {
@@ -241,9 +249,9 @@ everything. The message tells how many elements are bad, and of a raw value the 
       return copy.skip(
           "what was saved leaves open whether there are NaN or infinities; min and max, or the raw "
           "value, would say");
-    if (judgement->nan) copy.met(kNaN);
+    if (judgement->nan) copy.saw(kNaN);
     copy.judged(judgement->fired, judgement->value, 0, [&] {
-      return Words{judgement->read, judgement->found, judgement->found};
+      return JudgementText{judgement->read, judgement->found, judgement->found};
     });
   }
 
@@ -272,6 +280,6 @@ everything. The message tells how many elements are bad, and of a raw value the 
 
 }  // namespace
 
-BuiltinRule exploding_tensor() { return builtin_rule<ExplodingTensor>(); }
+RuleDefinition exploding_tensor() { return ExplodingTensor::definition(); }
 
 }  // namespace cupel

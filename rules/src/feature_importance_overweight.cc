@@ -3,23 +3,23 @@
 // each a tensor of one number.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
 #include <vector>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
-#include "detector.h"
-#include "tensor_copy.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
+#include "cupel/rules/tensor_copy.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kImportance{ReductionOp::Mean, false};
-constexpr std::string_view kDefaultPattern = ".*feature_importance/weight";
+constexpr std::string_view kImportances = ".*feature_importance/weight";
 
 struct Importance {
   const std::string* tensor = nullptr;  // the trial's own
@@ -32,55 +32,63 @@ double sum(const std::vector<Importance>& importances, std::size_t first) {
   return total;
 }
 
-class FeatureImportanceOverweight final : public Detector {
+class FeatureImportanceOverweight final : public Rule {
  public:
-  static constexpr std::string_view kName = "FeatureImportanceOverweight";
-  static constexpr std::string_view kSummary = "a few features bear most of the importance";
-  static constexpr std::string_view kDescription = R"(
-Each matching tensor is the importance of one feature. Of one worker at one step
+  struct Options {
+    PatternList patterns;
+    double threshold = 0;
+    std::int64_t largest = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<FeatureImportanceOverweight>(
+        {.name = "FeatureImportanceOverweight",
+         .summary = "a few features bear most of the importance",
+         .description = R"(
+Each matching tensor is the importance of one feature. For one worker at one step
 
     (sum of the nfeatures largest) / (sum of all) > threshold
 
-fires, strictly. With the default pattern these are the tensors feature_importance/weight/FEATURE,
-as often as a feature is used in splits; a pattern such as feature_importance/gain judges by another
-measure, and one that matches several measures would mix them.
+fires, strictly. With the default pattern the tensors are feature_importance/weight/FEATURE, which
+count how often a feature is used in splits. A pattern such as feature_importance/gain judges by
+another measure; a pattern that matches several measures would mix them.
 
-Each step stands alone, in every mode. Where there are no more than nfeatures features their share
-is always all, so that the step is skipped; and so it is where the sum is 0, negative or not finite.
-A tensor of several numbers is skipped and the rest judged. Equal importances are ordered by name.
+The rule judges each step by itself, in every mode. Where there are no more than nfeatures features,
+their share is always 1, and the step is skipped. The step is also skipped where the sum is 0,
+negative or not finite. A tensor of several numbers is skipped, and the other tensors are judged.
+Equal importances are ordered by name.
 
-Importances are scalars, which the index holds: the rule opens no file of values. With few features
-raise the threshold: of four equal ones any three bear 75 percent.
-)";
-  static constexpr std::string_view kExample =
-      "FeatureImportanceOverweight,threshold=0.6,nfeatures=2";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"threshold", "float", "0.8",
-                    "fires when the share of the largest importances is above this (0 to 1)"},
-      ParameterInfo{"nfeatures", "int", "3", "how many are the largest (>= 1)"},
-      ParameterInfo{"tensor_regex", "list", kDefaultPattern,
-                    "patterns searched in the names of tensors, each the importance of a feature"}};
-  struct Options {
-    PatternList patterns = kDefaultPattern;
-    double threshold = 0.8;
-    std::int64_t largest = 3;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.patterns = read_patterns(reader, "tensor_regex"),
-            .threshold = reader.number("threshold", 0, 1),
-            .largest = reader.integer("nfeatures", 1)};
+Importances are scalars, which are in the index: the rule opens no file of values. With few
+features, raise the threshold: any three of four equal features have 75 percent.
+)",
+         .example = "FeatureImportanceOverweight,threshold=0.6,nfeatures=2"},
+        {option(&Options::threshold,
+                {.name = "threshold",
+                 .default_text = "0.8",
+                 .range = {.least = 0, .most = 1},
+                 .help = "fires when the share of the largest importances is above this (0 to 1)"}),
+         option(&Options::largest,
+                {.name = "nfeatures",
+                 .default_text = "3",
+                 .range = {.least = 1},
+                 .help = "the number of largest importances that are added up (>= 1)"}),
+         option(
+             &Options::patterns,
+             {.name = "tensor_regex",
+              .default_text = ".*feature_importance/weight",
+              .help =
+                  "patterns searched in the names of tensors, each the importance of a feature"})});
   }
 
   static RuleNeeds needs(const Options& options) {
     return {{{.tensors = {.patterns = options.patterns,
                           .parameters = {"tensor_regex"},
                           .saved_as = "feature_importance"},
-              .suffices = sources_of(kImportance)}}};
+              .suffices = sources_of(kMean)}}};
   }
 
   FeatureImportanceOverweight(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)), options_(options), names_({}, options.patterns) {}
+      : Rule(base), options_(options), names_({}, options.patterns) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -91,7 +99,7 @@ raise the threshold: of four equal ones any three bear 75 percent.
           if (!copy.has_numbers()) return;
           if (record.elements() != 1)
             return copy.skip("it holds several numbers; the importance of a feature is one");
-          if (const auto importance = copy.number(kImportance))
+          if (const auto importance = copy.number(kMean))
             by_worker[record.worker()].push_back({&record.tensor(), importance->value});
         });
     if (selected == 0)
@@ -161,6 +169,6 @@ raise the threshold: of four equal ones any three bear 75 percent.
 
 }  // namespace
 
-BuiltinRule feature_importance_overweight() { return builtin_rule<FeatureImportanceOverweight>(); }
+RuleDefinition feature_importance_overweight() { return FeatureImportanceOverweight::definition(); }
 
 }  // namespace cupel

@@ -25,7 +25,7 @@ bool FileHandle::write(std::string_view text) const noexcept {
 }
 
 void require_regular(const FileHandle& file, const std::string& path) {
-  // A socket cannot be opened, nor a FIFO that nobody reads; ELOOP: a link that is not followed.
+  // A socket cannot be opened, nor a FIFO without a reader; ELOOP: a link that is not followed.
   const int error = errno;
   struct ::stat status {};
   const bool is_known =

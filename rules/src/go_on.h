@@ -5,8 +5,8 @@
 
 namespace cupel {
 
-/// What somebody who waits calls again and again: it takes at most about so long, less when there
-/// is news, and says whether to wait on (true) or to end what is being done.
+/// A function that waiting code calls repeatedly. A call takes at most about so long, less when
+/// there is news, and returns whether to go on waiting (true) or to end the action.
 using GoOn = std::function<bool(std::chrono::milliseconds at_most)>;
 
 }  // namespace cupel

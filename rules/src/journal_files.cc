@@ -1,3 +1,9 @@
+// Results in local files: FILE, FILE.state and FILE.status.json.
+//
+// Lines are appended; state and status are written beside and renamed. A lock on FILE keeps a
+// second runner away. Only the thread of run() writes. An error of the file system is a StoreError,
+// which ends run().
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

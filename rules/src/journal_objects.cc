@@ -1,10 +1,10 @@
-// Results that are kept far away. Every write puts a whole object, so what is to be written is
-// gathered, the longer the more there is; the lines are kept in memory for it. As with files lines
-// are there before the state tells of them.
+// Results in objects of a store. Every write puts a whole object, so lines are collected in memory,
+// for longer the more there are; as with files, lines are there before the state covers them.
 //
-// Nothing can be locked there. Runners of one machine see a lock of a local file. Of others the one
-// that began last has the objects: whoever writes looks first whether the state is still its own.
-// Who put last finds it so, and nobody else does: one of them goes on, whatever they do at once.
+// Objects cannot be locked. Runners of one machine respect the lock of a local file. Among runners
+// of several machines, the one that began last owns the objects: a runner reads the state before it
+// writes, and ends with StoreError where the state is no longer its own. Only the thread of run()
+// writes.
 
 #include <fcntl.h>
 

@@ -14,7 +14,8 @@ namespace cupel::runner_detail {
 /// Behind the name of the lines stands the name of what it takes to go on.
 inline constexpr std::string_view kStateSuffix = ".state";
 
-/// Where a runner's files are. One runner at a time has a place, as far as that can be told.
+/// The place of a runner's files. One runner at a time owns a place, as far as the place can
+/// enforce that.
 class JournalPlace {
  public:
   virtual ~JournalPlace() = default;

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cupel/core/natural_order.h"
+#include "cupel/rules/tensor_copy.h"
 #include "cupel/trial/tensor_value.h"
-#include "natural_order.h"
-#include "tensor_copy.h"
 
 namespace cupel {
 
@@ -49,13 +49,13 @@ struct Judgement {
   double threshold = 0;
 };
 
-/// Counts a judgement, and tells of it if it fired or somebody reads everything. `words()` gives
-/// its Words.
+/// Counts a judgement, and reports it where it fired or the rule explains. `words()` returns a
+/// JudgementText.
 template <class F>
 void tell_of(const Rule& rule, Verdict& verdict, const Judgement& judgement, F&& words) {
   verdict.count(1);
   if (!judgement.fired && !rule.explaining()) return;
-  Words said = words();
+  JudgementText said = words();
   if (rule.explaining())
     verdict.observe({.tensor = std::string(judgement.tensor),
                      .worker = std::string(judgement.worker),

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cupel/rules/tensor_copy.h"
 #include "elements.h"
-#include "tensor_copy.h"
 
 namespace cupel {
 
@@ -20,8 +20,8 @@ struct LayerUnits {
   }
 };
 
-/// Whether a copy has units; a single number may be a scalar, which is skipped where it is one, or
-/// where nothing says that it is none.
+/// Whether a copy has units. A single number is skipped where it is a scalar, or where its shape is
+/// not known.
 bool has_units(TensorCopy& copy);
 
 /// Counts the units that `is_active(element)` finds active in less than `threshold` percent of the

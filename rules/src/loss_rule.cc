@@ -1,25 +1,23 @@
-#include "loss_rule.h"
+#include "cupel/rules/loss_rule.h"
 
-#include <cmath>
 #include <utility>
+
+#include "first_need.h"
+#include "plain_reductions.h"
 
 namespace cupel {
 
-namespace {
-constexpr Reduction kLossMean{ReductionOp::Mean, false};
-}
-
-LossRule::LossRule(Trial& base, std::string_view name, const RuleNeeds& needs)
-    : Detector(base, name, needs),
-      tensors_(needs.tensors.front().tensors.description()),
-      names_(needs.tensors.front().tensors.collections, needs.tensors.front().tensors.patterns) {}
+LossRule::LossRule(Trial& base, const RuleNeeds& needs)
+    : Rule(base),
+      tensors_(first_tensors(needs).description()),
+      names_(first_tensors(needs).collections, first_tensors(needs).patterns) {}
 
 Verdict LossRule::invoke_at_step(std::int64_t step) {
   memory_.bring_before(
       step, base_trial(), names_, [this] { forget(); },
       [this](const RecordView& record) {
-        Verdict unheard;
-        add(record, unheard, nullptr);
+        Verdict ignored;
+        add(record, ignored, nullptr);
       });
   finish(nullptr);
 
@@ -36,7 +34,7 @@ void LossRule::add(const RecordView& record, Verdict& verdict, Verdict* judged) 
   if (open_ && (open_->tensor != &record.tensor() || open_->step != record.step())) finish(judged);
   TensorCopy copy(*this, record, verdict);
   if (!copy.has_numbers()) return;
-  const auto mean = copy.number(kLossMean);
+  const auto mean = copy.number(kMean);
   if (!mean) return;
   if (!open_)
     open_ = Loss{&record.tensor(),
@@ -58,15 +56,15 @@ void LossRule::finish(Verdict* judged) {
   take(loss, judged);
 }
 
-void LossRule::tell(Verdict& verdict, const Loss& loss, bool fired, double value, double threshold,
-                    Words words) const {
+void LossRule::report(Verdict& verdict, const Loss& loss, bool fired, double value,
+                      double threshold, JudgementText text) const {
   if (explaining()) {
     std::string read(loss.source.origin_text());
     if (loss.workers > 1) read += ", mean of " + std::to_string(loss.workers) + " workers";
     verdict.observe({.tensor = *loss.tensor,
                      .worker = std::string(loss.worker),
                      .read = std::move(read),
-                     .compared = std::move(words.compared),
+                     .compared = std::move(text.compared),
                      .fired = fired});
   }
   if (fired)
@@ -74,12 +72,7 @@ void LossRule::tell(Verdict& verdict, const Loss& loss, bool fired, double value
                  .worker = std::string(loss.worker),
                  .value = value,
                  .threshold = threshold,
-                 .message = std::move(words.message)});
-}
-
-double percentage_base(double value) noexcept {
-  constexpr double kInsteadOfZero = 1e-12;
-  return value == 0 ? kInsteadOfZero : std::abs(value);
+                 .message = std::move(text.message)});
 }
 
 }  // namespace cupel

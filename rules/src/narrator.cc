@@ -146,7 +146,7 @@ void Narrator::keep(RunnerJournal::Urgency urgency) {
     RunnerState state;
     state.runs = places_.run_ids;
     for (const RunnerRule& rule : rules_)
-      state.rules.push_back({rule.options.configuration, rule.report->record()});
+      state.rules.push_back({rule.configuration.fingerprint(), rule.report->record()});
     if (places_.actions != nullptr) state.pending = places_.actions->pending();
     kept = places_.journal->commit(std::move(state), time_text(), urgency);
   }

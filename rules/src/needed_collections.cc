@@ -1,9 +1,14 @@
-// Which collections of a hook's configuration feed a rule: written from its needs.
+// The collections of a hook's configuration that feed a rule, written from its needs.
+//
+// Each part of a need becomes one entry: the collection itself, or one that is named after the rule
+// where the need has patterns. Where the hook's own steps would leave the entry unfed, the entry
+// says all steps. Pure functions, for any thread.
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "cupel/core/ascii.h"
 #include "cupel/rules/check_needs.h"
 #include "saved_offer.h"
 
@@ -13,15 +18,7 @@ namespace {
 constexpr const char* kAll = "all";
 
 // "SaturatedActivation" as "saturated_activation_tensors".
-std::string name_for(std::string_view rule) {
-  std::string name;
-  for (const char c : rule) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper && !name.empty() && name.back() >= 'a' && name.back() <= 'z') name += '_';
-    name += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return name + "_tensors";
-}
+std::string name_for(std::string_view rule) { return snake_case(rule) + "_tensors"; }
 
 // The first that can be asked for: counts come along with any other.
 void ask_for(const std::vector<TensorSource>& suffices, SavingParameters& parameters) {
@@ -78,7 +75,7 @@ CollectionConfiguration needed_collection(std::string_view rule, const TensorNee
   times = need.times;
   if (need.at_least_every) times.every_mode.save_interval = need.at_least_every->value;
   if (is_fed(need, entry, plan)) return entry;
-  // What the hook says ends too early, begins too late, or leaves a mode out.
+  // The steps of the hook end too early, begin too late, or leave a mode out.
   times.every_mode.start_step = 0;
   times.every_mode.end_step = std::numeric_limits<std::int64_t>::max();
   return entry;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
-#include "json_text.h"
+#include "cupel/core/printable.h"
 
 namespace cupel {
 namespace {

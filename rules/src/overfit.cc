@@ -3,18 +3,17 @@
 //
 // In a run with EVAL steps both are means of the same loss: over the current stretch of EVAL steps,
 // and over the latest stretch of TRAIN steps. In a run without, losses are paired by their names at
-// one step: train-rmse with validation-rmse, eval-rmse, val-rmse and test-rmse. Which of the two a
-// run is can change when its first EVAL step comes, so both are followed.
+// one step: train-rmse with validation-rmse, eval-rmse, val-rmse and test-rmse. A run
+// changes its kind when its first EVAL step comes, so both kinds are kept.
 
-#include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
-#include "loss_rule.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/loss_rule.h"
+#include "cupel/rules/option_parameter.h"
 #include "validation_losses.h"
 
 namespace cupel {
@@ -57,49 +56,56 @@ struct Metric {
 
 class Overfit final : public LossRule {
  public:
-  static constexpr std::string_view kName = "Overfit";
-  static constexpr std::string_view kSummary = "losses of validation rise above those of training";
-  static constexpr std::string_view kDescription = R"(
-Compares validation with training, loss by loss:
+  struct Options {
+    PatternList patterns;
+    std::int64_t start_step = 0;
+    std::int64_t patience = 0;
+    double ratio = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<Overfit>(
+        {.name = "Overfit",
+         .summary = "losses of validation rise above those of training",
+         .description = R"(
+The rule compares validation with training, loss by loss:
 
     ratio = (validation - training) / |training| > ratio_threshold
 
-patience times in a row fires, and again at each time after; one that is not above begins the count
-anew. A ratio of exactly the threshold is not above.
+patience times in a row fires, and fires again at each further time; a ratio that is not above the
+threshold starts the count over. A ratio of exactly the threshold is not above it.
 
 In a run with EVAL steps, validation is the mean of a loss over the current stretch of EVAL steps,
-training its mean over the latest stretch of TRAIN steps. Every EVAL step counts as one time. In a
-run without, names are paired at one step, as XGBoost gives them: train-rmse with validation-rmse,
-eval-rmse, val-rmse or test-rmse; auc, map and other metrics that grow are left out.
+and training is its mean over the latest stretch of TRAIN steps. Every EVAL step counts once. In a
+run without EVAL steps, losses of one step are paired by their names, as XGBoost names them:
+train-rmse with validation-rmse, eval-rmse, val-rmse or test-rmse. auc, map and other metrics that
+grow are left out.
 
-Of what is no scalar the mean counts, and of several workers theirs. Losses that are not finite are
-not counted, steps before start_step are passed over, and a training loss of 0 is taken for 1e-12.
-Losses are scalars, which the index holds: the rule opens no file of values. Save them at every step
-of EVAL and often in TRAIN: means of few steps are noisy, and patience helps against that.
-)";
-  static constexpr std::string_view kExample = "Overfit,patience=3,ratio_threshold=0.2";
-  static constexpr double kMost = std::numeric_limits<double>::max();
-  static constexpr std::array kParameters = {
-      kLossRegex, ParameterInfo{"start_step", "int", "0", "global steps before it are passed over"},
-      ParameterInfo{"patience", "int", "1", "so many times in a row (>= 1)"},
-      ParameterInfo{"ratio_threshold", "float", "0.1",
-                    "fires when validation is above training by more than so much of it"}};
-  struct Options {
-    NeededTensors losses = losses_collection();
-    std::int64_t start_step = 0;
-    std::int64_t patience = 1;
-    double ratio = 0.1;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.losses = read_losses(reader),
-            .start_step = reader.integer("start_step", 0),
-            .patience = reader.integer("patience", 1),
-            .ratio = reader.number("ratio_threshold", -kMost, kMost)};
+A loss that is no scalar counts by its mean, and several workers count by their mean. Losses that
+are not finite are not counted, steps before start_step are ignored, and a training loss of 0 is
+replaced by 1e-12. Losses are scalars, which are in the index: the rule opens no file of values.
+Save losses at every step of EVAL and often in TRAIN. Means of few steps are noisy; a larger
+patience helps.
+)",
+         .example = "Overfit,patience=3,ratio_threshold=0.2"},
+        {option(&Options::patterns, loss_regex()),
+         option(&Options::start_step, {.name = "start_step",
+                                       .default_text = "0",
+                                       .range = {.least = 0},
+                                       .help = "global steps before this one are ignored"}),
+         option(&Options::patience,
+                {.name = "patience",
+                 .default_text = "1",
+                 .range = {.least = 1},
+                 .help = "fires when the ratio is too large so many times in a row (>= 1)"}),
+         option(&Options::ratio,
+                {.name = "ratio_threshold",
+                 .default_text = "0.1",
+                 .help = "fires when validation is above training by more than so much of it"})});
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.losses,
+    return {{{.tensors = losses_of(options.patterns),
               .suffices = sources_of({ReductionOp::Mean, false}),
               .each_of = {Mode::Train, Mode::Eval},
               .or_pairs_of_names = true,
@@ -108,7 +114,7 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
   }
 
   Overfit(Trial& base, const Options& options)
-      : LossRule(base, kName, needs(options)), options_(options) {}
+      : LossRule(base, needs(options)), options_(options) {}
 
  private:
   void forget() override {
@@ -117,7 +123,7 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
   }
 
   void take(const Loss& loss, Verdict* verdict) override {
-    if (loss.step < options_.start_step) return noted(verdict, loss, "before start_step");
+    if (loss.step < options_.start_step) return remembered(verdict, loss, "before start_step");
     if (verdict == nullptr) {
       take_by_mode(loss, nullptr);
       take_by_name(loss, nullptr);
@@ -132,13 +138,14 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
 
   void take_by_mode(const Loss& loss, Verdict* verdict) {
     if (loss.mode != Mode::Train && loss.mode != Mode::Eval)
-      return noted(verdict, loss, kNotOfThisMode);
+      return remembered(verdict, loss, kNotOfThisMode);
     Stretches& of = losses_[loss.tensor];
     RunningMean& mean = of.enter(loss.mode);
-    if (!std::isfinite(loss.value)) return noted(verdict, loss, "not finite");
+    if (!std::isfinite(loss.value)) return remembered(verdict, loss, "not finite");
     mean.add(loss.value);
-    if (loss.mode == Mode::Train) return noted(verdict, loss, "a step of TRAIN");
-    if (of.training.count == 0) return noted(verdict, loss, "no loss of TRAIN to compare with");
+    if (loss.mode == Mode::Train) return remembered(verdict, loss, "a step of TRAIN");
+    if (of.training.count == 0)
+      return remembered(verdict, loss, "no loss of TRAIN to compare with");
     compare(loss, of.validation.value(), of.training.value(), of.times, verdict);
   }
 
@@ -150,19 +157,19 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
         metric.training = loss;
         for (auto& [tensor, validation] : metric.validations)
           compare_pair(metric, validation, verdict);
-        return noted(verdict, loss, "of training, for losses of validation");
+        return remembered(verdict, loss, "of training, for losses of validation");
       }
       case LossName::Kind::Validation: {
         Metric& metric = metrics_[name.metric];
         Metric::Validation& validation = metric.validations[*loss.tensor];
         validation.loss = loss;
         if (compare_pair(metric, validation, verdict)) return;
-        return noted(verdict, loss, "waits for a loss of training at this step");
+        return remembered(verdict, loss, "waits for a loss of training at this step");
       }
       case LossName::Kind::Growing:
-        return noted(verdict, loss, "a metric that grows");
+        return remembered(verdict, loss, "a metric that grows");
       case LossName::Kind::Other:
-        return noted(verdict, loss, "no EVAL step, and no name of a pair");
+        return remembered(verdict, loss, "no EVAL step, and no name of a pair");
     }
   }
 
@@ -172,7 +179,7 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
     const double above = validation.loss->value;
     const double base = metric.training->value;
     if (!std::isfinite(above) || !std::isfinite(base))
-      noted(verdict, *validation.loss, "not finite");
+      remembered(verdict, *validation.loss, "not finite");
     else
       compare(*validation.loss, above, base, validation.times, verdict);
     return true;
@@ -188,11 +195,11 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
       const std::string compared = comparison_text(ratio, ">", options_.ratio);
       const std::string so_far =
           ", " + std::to_string(times) + " of " + std::to_string(options_.patience) + " times";
-      return Words{{},
-                   compared + (above && times < options_.patience ? so_far : ""),
-                   "ratio " + compared + ", validation " + short_text(validation) + ", training " +
-                       short_text(training) +
-                       (times > 1 ? ", " + std::to_string(times) + " times in a row" : "")};
+      return JudgementText{{},
+                           compared + (above && times < options_.patience ? so_far : ""),
+                           "ratio " + compared + ", validation " + short_text(validation) +
+                               ", training " + short_text(training) +
+                               (times > 1 ? ", " + std::to_string(times) + " times in a row" : "")};
     });
   }
 
@@ -203,6 +210,6 @@ of EVAL and often in TRAIN: means of few steps are noisy, and patience helps aga
 
 }  // namespace
 
-BuiltinRule overfit() { return builtin_rule<Overfit>(); }
+RuleDefinition overfit() { return Overfit::definition(); }
 
 }  // namespace cupel

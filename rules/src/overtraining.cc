@@ -1,19 +1,19 @@
-// A loss has stopped to improve: so many of its saved values in a row, counted for training and for
-// validation by themselves, did not fall below the lowest by more than delta.
+// A loss has stopped to improve: `patience` saved values in a row, counted separately for training
+// and validation, did not fall below the lowest one by more than delta.
 //
-// In a run with EVAL steps the modes tell the two apart; in one without, names such as train-rmse
-// and validation-rmse do, and any other loss counts as training. Which of the two a run is can
-// change when its first EVAL step comes, so all of it is followed.
+// In a run with EVAL steps, modes distinguish the two; in a run without, names such as train-rmse
+// and validation-rmse do, and any other loss counts as training. A run changes its kind when its
+// first EVAL step comes, so both kinds of series are kept.
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/loss_rule.h"
+#include "cupel/rules/option_parameter.h"
 #include "judged_mode.h"
-#include "loss_rule.h"
 #include "validation_losses.h"
 
 namespace cupel {
@@ -38,53 +38,58 @@ struct Series {
 
 class Overtraining final : public LossRule {
  public:
-  static constexpr std::string_view kName = "Overtraining";
-  static constexpr std::string_view kSummary = "a loss has stopped to improve";
-  static constexpr std::string_view kDescription = R"(
-Counts how many saved values of a loss in a row have not improved:
+  struct Options {
+    PatternList patterns;
+    std::int64_t patience_train = 0;
+    std::int64_t patience_validation = 0;
+    double delta = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<Overtraining>(
+        {.name = "Overtraining",
+         .summary = "a loss has stopped to improve",
+         .description = R"(
+The rule counts how many saved values of a loss in a row have not improved:
 
     lowest - L > delta is an improvement: L becomes the lowest, the count 0
     anything else adds one; a count >= patience fires
 
-An improvement by exactly delta is none, and neither is a value that is NaN or infinite. The first
-value is the first lowest. delta is absolute: it is in the unit of the loss.
+A decrease by exactly delta is no improvement, and neither is a value that is NaN or infinite. The
+first value is the first lowest one. delta is absolute: it is in the unit of the loss.
 
-Values of TRAIN and of EVAL are counted by themselves, with patience_train and patience_validation.
-In a run without EVAL steps names tell the two apart, as XGBoost gives them: validation-rmse,
-eval-rmse, val-rmse and test-rmse are validation, every other loss is training, in all steps as one
-series; auc, map and other metrics that grow are left out. Of what is no scalar the mean counts, and
-of several workers theirs.
+Values of TRAIN and of EVAL are counted separately, with patience_train and patience_validation. In
+a run without EVAL steps, names distinguish the two, as XGBoost names them: validation-rmse,
+eval-rmse, val-rmse and test-rmse are validation, every other loss is training, and all steps are
+one series. auc, map and other metrics that grow are left out. A loss that is no scalar counts by
+its mean, and several workers count by their mean.
 
-Losses are scalars, which the index holds: the rule opens no file of values. Patience counts saved
-values, not steps: losses of single batches seldom beat the lowest, so choose it by how often they
-are saved.
-)";
-  static constexpr std::string_view kExample =
-      "Overtraining,patience_train=20,patience_validation=20,delta=0.001";
-  static constexpr std::array kParameters = {
-      kLossRegex,
-      ParameterInfo{"patience_train", "int", "5",
-                    "fires at so many training losses in a row without improvement (>= 1)"},
-      ParameterInfo{"patience_validation", "int", "10", "the same of validation losses (>= 1)"},
-      ParameterInfo{"delta", "float", "0.01",
-                    "an improvement is below the lowest loss by more than this (>= 0)"}};
-  struct Options {
-    NeededTensors losses = losses_collection();
-    std::int64_t patience_train = 5;
-    std::int64_t patience_validation = 10;
-    double delta = 0.01;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.losses = read_losses(reader),
-            .patience_train = reader.integer("patience_train", 1),
-            .patience_validation = reader.integer("patience_validation", 1),
-            .delta = reader.number("delta", 0, std::numeric_limits<double>::max())};
+Losses are scalars, which are in the index: the rule opens no file of values. Patience counts saved
+values, not steps. Losses of single batches seldom beat the lowest one, so choose patience by how
+often losses are saved.
+)",
+         .example = "Overtraining,patience_train=20,patience_validation=20,delta=0.001"},
+        {option(&Options::patterns, loss_regex()),
+         option(&Options::patience_train,
+                {.name = "patience_train",
+                 .default_text = "5",
+                 .range = {.least = 1},
+                 .help = "fires at so many training losses in a row without improvement (>= 1)"}),
+         option(&Options::patience_validation,
+                {.name = "patience_validation",
+                 .default_text = "10",
+                 .range = {.least = 1},
+                 .help = "fires at so many validation losses in a row without improvement (>= 1)"}),
+         option(&Options::delta,
+                {.name = "delta",
+                 .default_text = "0.01",
+                 .range = {.least = 0},
+                 .help = "an improvement is below the lowest loss by more than this (>= 0)"})});
   }
 
   static RuleNeeds needs(const Options& options) {
     // The first loss is the lowest so far.
-    return {{{.tensors = options.losses,
+    return {{{.tensors = losses_of(options.patterns),
               .suffices = sources_of({ReductionOp::Mean, false}),
               .steps = one_more(options.patience_train, "patience_train"),
               .steps_of_mode = {
@@ -92,7 +97,7 @@ are saved.
   }
 
   Overtraining(Trial& base, const Options& options)
-      : LossRule(base, kName, needs(options)), options_(options) {}
+      : LossRule(base, needs(options)), options_(options) {}
 
  private:
   using SeriesByMode = std::map<Mode, Series>;  // Global: all steps
@@ -106,11 +111,12 @@ are saved.
     if (verdict == nullptr) return;
     if (has_evaluation(base_trial())) {
       if (loss.mode != Mode::Train && loss.mode != Mode::Eval)
-        return noted(verdict, loss, kNotOfThisMode);
+        return remembered(verdict, loss, kNotOfThisMode);
       return judge(loss, all[loss.mode], loss.mode, loss.mode == Mode::Eval, *verdict);
     }
     const LossName name = loss_name(*loss.tensor);
-    if (name.kind == LossName::Kind::Growing) return noted(verdict, loss, "a metric that grows");
+    if (name.kind == LossName::Kind::Growing)
+      return remembered(verdict, loss, "a metric that grows");
     judge(loss, all[Mode::Global], Mode::Global, name.kind == LossName::Kind::Validation, *verdict);
   }
 
@@ -126,7 +132,7 @@ are saved.
                             " losses without improvement " + compared;
       if (std::isfinite(series.best))
         message += ", lowest " + short_text(series.best) + " at " + step_text(series.best_at, mode);
-      return Words{{}, compared, message + ", now " + short_text(loss.value)};
+      return JudgementText{{}, compared, message + ", now " + short_text(loss.value)};
     });
   }
 
@@ -136,6 +142,6 @@ are saved.
 
 }  // namespace
 
-BuiltinRule overtraining() { return builtin_rule<Overtraining>(); }
+RuleDefinition overtraining() { return Overtraining::definition(); }
 
 }  // namespace cupel

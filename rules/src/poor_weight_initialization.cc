@@ -8,7 +8,6 @@
 // Each worker is judged by itself, but for the loss.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -16,19 +15,18 @@
 #include <vector>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
-#include "detector.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
+#include "cupel/rules/run_memory.h"
 #include "elements.h"
 #include "judged_mode.h"
 #include "labelled_step.h"
-#include "run_memory.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
-
-constexpr Reduction kWeightMean{ReductionOp::Mean, false},
-    kWeightVariance{ReductionOp::Variance, false};
 
 // Between the two elements that are nearest to that part of the sorted ones.
 double percentile(std::vector<double>& elements, double part) {
@@ -95,54 +93,69 @@ struct LossHistory {
   }
 };
 
-class PoorWeightInitialization final : public Detector {
+class PoorWeightInitialization final : public Rule {
  public:
-  static constexpr std::string_view kName = "PoorWeightInitialization";
-  static constexpr std::string_view kSummary = "training began with bad weights";
-  static constexpr std::string_view kDescription = R"(
-Judges the first saved steps at which anything that it reads is there, as many as steps says, in
-TRAIN if the run has such steps; later ones are not applicable. Any of three signs fires:
+  struct Options {
+    PatternList activations;
+    double threshold = 0;
+    double range = 0;
+    std::int64_t patience = 0;
+    double steps = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<PoorWeightInitialization>(
+        {.name = "PoorWeightInitialization",
+         .summary = "training began with bad weights",
+         .description = R"(
+The rule judges the first saved steps at which anything that it reads is there. The parameter steps
+is the number of these steps; they are steps of TRAIN if the run has any. Later steps are not
+applicable. Any of three signs fires:
 
     largest / smallest variance of the inputs of activations > threshold
     95th - 5th percentile of a gradient < distribution_range
     steps since the lowest loss >= patience
 
-The variances are those of the layers at one step, of one worker, and take two layers; a variance of
-0 beside another one is infinitely far from it. Percentiles lie between the two nearest elements, as
-numpy has them. The loss of a step is the mean of all scalars of the collection losses over all
-workers; its history begins with the run. A test that lacks its tensors is left out. Single
-elements, text, empty tensors and NaN are skipped, and a loss that is not finite says nothing.
+The variances are those of the layers at one step of one worker; at least two layers are compared. A
+variance of 0 is infinitely far from any other. A percentile lies between the two nearest elements,
+as in numpy. The loss of a step is the mean of all scalars of the collection losses over all
+workers; its history begins with the run. A sign whose tensors are missing is not judged. Single
+elements, text, empty tensors and NaN are skipped, and a loss that is not finite is ignored.
 
-Variances (or std) and losses come from the index where they were saved; gradients are read as raw
-values and sorted in part. With an interval of 500, "the first 10 steps" end at step 4500: save
+Variances (or std) and losses are read from the index where they were saved; gradients are read as
+raw values and sorted in part. With an interval of 500, "the first 10 steps" end at step 4500: save
 every step up to the tenth instead.
-)";
-  static constexpr std::string_view kExample = "PoorWeightInitialization,steps=20";
-  static constexpr double kMost = std::numeric_limits<double>::max();
-  static constexpr std::array kParameters = {
-      ParameterInfo{"activation_inputs_regex", "list", ".*relu_input",
-                    "patterns searched in names of inputs of activations"},
-      ParameterInfo{"threshold", "float", "10.0",
-                    "fires when the variances of those differ by more than this factor (>= 0)"},
-      ParameterInfo{"distribution_range", "float", "0.001",
-                    "fires when the 5th and 95th percentile of a gradient are closer (>= 0)"},
-      ParameterInfo{"patience", "int", "5",
-                    "fires when the loss does not fall below the lowest for so many steps (>= 1)"},
-      ParameterInfo{"steps", "float", "10", "how many saved steps are judged (>= 1)"}};
-  struct Options {
-    PatternList activations = ".*relu_input";
-    double threshold = 10;
-    double range = 0.001;
-    std::int64_t patience = 5;
-    double steps = 10;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.activations = read_patterns(reader, "activation_inputs_regex"),
-            .threshold = reader.number("threshold", 0, kMost),
-            .range = reader.number("distribution_range", 0, kMost),
-            .patience = reader.integer("patience", 1),
-            .steps = std::floor(reader.number("steps", 1, kMost))};
+)",
+         .example = "PoorWeightInitialization,steps=20"},
+        {option(&Options::activations,
+                {.name = "activation_inputs_regex",
+                 .default_text = ".*relu_input",
+                 .help = "patterns searched in names of inputs of activations"}),
+         option(&Options::threshold, {.name = "threshold",
+                                      .default_text = "10.0",
+                                      .range = {.least = 0},
+                                      .help = "fires when the variances of these inputs differ by "
+                                              "more than this factor (>= 0)"}),
+         option(&Options::range,
+                {.name = "distribution_range",
+                 .default_text = "0.001",
+                 .range = {.least = 0},
+                 .help = "fires when the 5th and 95th percentile of a gradient are closer (>= 0)"}),
+         option(
+             &Options::patience,
+             {.name = "patience",
+              .default_text = "5",
+              .range = {.least = 1},
+              .help =
+                  "fires when the loss does not fall below the lowest for so many steps (>= 1)"}),
+         option<double, Options>(
+             {.name = "steps",
+              .default_text = "10",
+              .range = {.least = 1},
+              .help = "the number of saved steps that are judged (>= 1)"},
+             [](Options& options, double value, ParameterMistakes& /*mistakes*/) {
+               options.steps = std::floor(value);
+             })});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -155,7 +168,7 @@ every step up to the tenth instead.
     return {.tensors = {{.tensors = {.patterns = options.activations,
                                      .parameters = {"activation_inputs_regex"},
                                      .saved_as = "relu_input"},
-                         .suffices = sources_of(kWeightVariance),
+                         .suffices = sources_of(kVariance),
                          .modes = modes,
                          .times = first_steps},
                         {.tensors = {.collections = {"gradients"}},
@@ -163,7 +176,7 @@ every step up to the tenth instead.
                          .modes = modes,
                          .times = first_steps},
                         {.tensors = {.collections = {"losses"}},
-                         .suffices = sources_of(kWeightMean),
+                         .suffices = sources_of(kMean),
                          .modes = modes,
                          .steps = one_more(options.patience, "patience"),
                          .times = first_steps}},
@@ -171,7 +184,7 @@ every step up to the tenth instead.
   }
 
   PoorWeightInitialization(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)),
+      : Rule(base),
         options_(options),
         all_({"gradients", "losses"}, options.activations),
         activations_({}, options.activations),
@@ -240,7 +253,7 @@ every step up to the tenth instead.
       TensorCopy copy(*this, record, verdict);
       if (!copy.has_numbers()) return;
       if (record.elements() == 1) return copy.skip("one element has no variance");
-      const auto variance = copy.number(kWeightVariance);
+      const auto variance = copy.number(kVariance);
       if (!variance) return;
       if (std::isnan(variance->value)) return copy.skip("its variance is NaN");
       variances[record.worker()].add({&record.tensor(), variance->value});
@@ -249,7 +262,7 @@ every step up to the tenth instead.
       const auto& [least, most, count] = of_worker.second;
       if (count < 2) {
         tell_of(*this, verdict, {*least.tensor, of_worker.first}, [] {
-          return Words{"variances", "one layer, and none to compare it with", {}};
+          return JudgementText{"variances", "one layer, and none to compare it with", {}};
         });
         continue;
       }
@@ -262,7 +275,7 @@ every step up to the tenth instead.
           [&] {
             const std::string compared =
                 "variance ratio " + comparison_text(ratio, ">", options_.threshold);
-            return Words{"variances", compared, compared + between};
+            return JudgementText{"variances", compared, compared + between};
           });
     }
   }
@@ -288,7 +301,7 @@ every step up to the tenth instead.
               [&] {
                 const std::string compared =
                     "least spread " + comparison_text(least.number, "<", options_.range);
-                return Words{"percentiles (from raw)", compared, compared};
+                return JudgementText{"percentiles (from raw)", compared, compared};
               });
     }
   }
@@ -302,7 +315,7 @@ every step up to the tenth instead.
     const std::string read = "mean of " + std::to_string(now.count) + " losses";
     if (!std::isfinite(now.value())) {
       tell_of(*this, verdict, {*now.tensor, now.worker}, [&] {
-        return Words{read, "not finite", {}};
+        return JudgementText{read, "not finite", {}};
       });
       return;
     }
@@ -312,9 +325,9 @@ every step up to the tenth instead.
             {*now.tensor, now.worker, history_.since >= options_.patience, since, patience}, [&] {
               const std::string compared =
                   "steps since the lowest loss " + comparison_text(since, ">=", patience);
-              return Words{read, compared,
-                           compared + ", it was " + short_text(history_.lowest) + " and is " +
-                               short_text(now.value())};
+              return JudgementText{read, compared,
+                                   compared + ", it was " + short_text(history_.lowest) +
+                                       " and is " + short_text(now.value())};
             });
   }
 
@@ -322,18 +335,18 @@ every step up to the tenth instead.
   void add(const RecordView& record, MeanLoss& into, Verdict& verdict) const {
     TensorCopy copy(*this, record, verdict);
     if (record.elements() != 1)
-      return copy.noted([] {
-        return Words{"elements (saved)", "no scalar, and not followed", {}};
+      return copy.remembered([] {
+        return JudgementText{"elements (saved)", "no scalar, and not followed", {}};
       });
     if (!copy.has_numbers()) return;
-    const auto mean = copy.number(kWeightMean);
+    const auto mean = copy.number(kMean);
     if (!mean) return;
     if (into.count == 0) into = {record.step(), 0, 0, &record.tensor(), record.worker()};
     into.sum += mean->value;
     ++into.count;
   }
 
-  // What is not finite says nothing.
+  // A loss that is not finite is ignored.
   void take(const MeanLoss& loss) {
     if (loss.count > 0 && std::isfinite(loss.value())) history_.add(loss.value());
   }
@@ -353,6 +366,6 @@ every step up to the tenth instead.
 
 }  // namespace
 
-BuiltinRule poor_weight_initialization() { return builtin_rule<PoorWeightInitialization>(); }
+RuleDefinition poor_weight_initialization() { return PoorWeightInitialization::definition(); }
 
 }  // namespace cupel

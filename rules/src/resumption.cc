@@ -39,7 +39,8 @@ void resume_rules(const RunnerJournal& journal, std::deque<RunnerRule>& rules) {
   if (!journal.found()) return;
   const std::vector<RunnerState::Rule>& kept = journal.found()->rules;
   std::vector<RunnerState::Rule> given;
-  for (const RunnerRule& rule : rules) given.push_back({rule.options.configuration, rule.found});
+  for (const RunnerRule& rule : rules)
+    given.push_back({rule.configuration.fingerprint(), rule.found});
   if (const std::string what = difference_of_rules(kept, given); !what.empty())
     refuse(journal, "other rules or parameters: " + what);
   for (std::size_t i = 0; i < rules.size(); ++i) rules[i].found = kept[i].record;

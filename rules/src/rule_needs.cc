@@ -1,3 +1,8 @@
+// Needs in words, and whether something that is saved meets them.
+//
+// Of several reductions that are one number (l1, the sum of magnitudes) texts name one, and name it
+// once. Pure functions, for any thread.
+
 #include "cupel/rules/rule_needs.h"
 
 #include <algorithm>

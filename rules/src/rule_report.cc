@@ -1,3 +1,9 @@
+// The lines about one rule.
+//
+// RuleReport takes the outcomes of a rule in the order of its steps, makes a line of each, numbers
+// the incidents by mode and keeps the record that a later runner resumes with. It belongs to the
+// thread of run(). It never fails: an outcome with an error becomes a line with the status Error.
+
 #include "rule_report.h"
 
 #include <algorithm>
@@ -12,7 +18,7 @@
 namespace cupel::runner_detail {
 namespace {
 
-// After so many saved steps at which a rule saw nothing, it says why.
+// After so many saved steps at which a rule saw nothing, a warning gives the reason.
 constexpr std::int64_t kBlindSteps = 10;
 
 std::string in_words(const Finding& finding, std::int64_t num_workers) {

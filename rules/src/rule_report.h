@@ -14,10 +14,10 @@
 
 namespace cupel::runner_detail {
 
-/// The time as verdict lines have it.
+/// Returns the time now as verdict lines have it.
 std::string time_text();
 
-/// What has come of one rule so far: what a runner that goes on after a restart has to know.
+/// The results of one rule so far, which a runner needs to resume.
 struct RuleRecord {
   /// The step that was judged last, as lines name it.
   struct Place {
@@ -27,23 +27,23 @@ struct RuleRecord {
     std::int64_t num_workers = 1;
   };
   RuleSummary summary;
-  std::int64_t next_step = 0;  ///< Steps before this one have been said.
-  /// Trial::rewinds() of the step that was said last.
+  std::int64_t next_step = 0;  ///< Steps before this one have been reported.
+  /// RunFollower::rewinds() of the step that was reported last.
   std::optional<std::size_t> rewinds;
-  bool closed = false;         ///< It is not asked again.
-  std::int64_t incidents = 0;  ///< How many have begun.
+  bool closed = false;         ///< The rule is not asked again.
+  std::int64_t incidents = 0;  ///< The number of incidents that have begun.
   std::map<Mode, Incident> open_incidents;
-  std::string first_message;  ///< Of its first firing.
+  std::string first_message;  ///< The message of the first finding.
   std::optional<Place> last;
-  std::int64_t blind_steps = 0;  ///< At which it saw nothing, from its first on.
+  std::int64_t blind_steps = 0;  ///< The steps, from the first on, at which the rule saw nothing.
   std::string blind_reason;
-  std::string first_damage;  ///< "step 12: ...", of the first damaged value that it skipped.
+  std::string first_damage;  ///< "step 12: ...", about the first damaged value.
 };
 
-/// Makes lines of what comes of one rule, and keeps its record.
+/// Makes the lines about one rule, and keeps its record. Belongs to the thread of run().
 class RuleReport {
  public:
-  /// `reads` says what the rule reads; for `only_if_fed` see RuleOptions.
+  /// `reads` is Rule::what_it_reads(); for `only_if_fed` see RuleConfiguration.
   RuleReport(RuleRecord record, std::string trial, std::string reads, bool only_if_fed)
       : record_(std::move(record)),
         trial_(std::move(trial)),
@@ -54,14 +54,14 @@ class RuleReport {
 
   struct News {
     std::vector<VerdictLine> lines = {};
-    std::optional<Incident> over = {};  ///< Behind the lines.
+    std::optional<Incident> over = {};  ///< The incident that is over, after the lines.
   };
-  /// Takes in what came of a step, or of being asked between steps, where `step` is null.
+  /// Takes the outcome of a step, or of a question between steps, where `step` is null.
   News take(const Step* step, Outcome outcome, bool explain);
-  /// The rule has ended, unless it has by itself. NoIssuesFound of a rule that never had anything
-  /// to judge becomes NothingSeen.
+  /// Ends the rule, unless it has ended by itself. NoIssuesFound becomes NothingSeen for a rule
+  /// that never had anything to judge.
   void end(RuleStatus status, std::string why);
-  /// Why it never had anything to judge; "" if it had.
+  /// Returns why the rule never had anything to judge; "" if it had.
   std::string why_it_judged_nothing() const;
 
   /// Whether there are lines about the rule.
@@ -69,7 +69,7 @@ class RuleReport {
   VerdictLine closing_line() const;
 
  private:
-  // A question to the rule, and what came of it.
+  // A question to the rule, and its outcome.
   struct Asked {
     const Step* step;  // null: between steps
     Outcome& outcome;
@@ -100,7 +100,7 @@ class RuleReport {
   bool only_if_fed_;
 };
 
-/// The line that tells a note.
+/// Returns the line of a note.
 VerdictLine note_line(const Note& note, const std::string& trial);
 
 }  // namespace cupel::runner_detail

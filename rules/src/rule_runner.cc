@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,7 +22,10 @@
 
 #include "claims.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/core/mutex.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "narrator.h"
 #include "resumption.h"
 #include "schedule.h"
@@ -49,6 +51,7 @@ constexpr std::uint64_t kSharedBytes = std::uint64_t{128} << 20U;
 struct RuleRunner::State : StepFeed::Sink {
   State(Trial& shared, RunnerOptions runner_options)
       : trial(shared.view()),
+        follower(*trial),
         options(std::move(runner_options)),
         schedule({.wait = options.wait, .idle_timeout = options.idle_timeout}) {}
 
@@ -69,8 +72,14 @@ struct RuleRunner::State : StepFeed::Sink {
   void judge_the_end(Narrator& narrator, Narrator::End end);
   void begin_threads(const runner_detail::StepFeedOptions& feed_options);  // of judge(), likewise
   void end_threads();
+  // Null if no rule has an action.
+  RunnerActions* find_actions() {
+    const MutexLock lock(actions_mutex);
+    return actions.get();
+  }
 
   const std::unique_ptr<Trial> trial;
+  RunFollower follower;
   const RunnerOptions options;
   std::deque<RunnerRule> rules;  // fixed once run() has begun
   Schedule schedule;
@@ -78,16 +87,16 @@ struct RuleRunner::State : StepFeed::Sink {
   runner_detail::StopSignal stop_signal;  // of the feed's thread
   std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
   std::optional<RunnerJournal> journal;
-  std::mutex actions_mutex;
-  // Null where there are none; guarded by the mutex until threads begin, and constant from then on.
-  std::unique_ptr<RunnerActions> actions;
+  Mutex actions_mutex;
+  // Null where there are none; made before threads begin, and constant from then on.
+  std::unique_ptr<RunnerActions> actions CUPEL_GUARDED_BY(actions_mutex);
   // Joined in the reverse order of their making, before everything above goes.
   std::vector<std::jthread> threads;
 };
 
 void RuleRunner::State::tick(Schedule::Clock::time_point now,
                              std::shared_ptr<const Snapshot> snapshot) {
-  if (stop_signal.expired(*trial, std::chrono::system_clock::now())) request_stop();
+  if (stop_signal.expired(follower, std::chrono::system_clock::now())) request_stop();
   schedule.add_tick(now, std::move(snapshot));
 }
 
@@ -105,14 +114,14 @@ void RuleRunner::State::work() {
 
 void RuleRunner::State::request_stop() {
   schedule.request_stop();
-  const std::lock_guard lock(actions_mutex);
+  const MutexLock lock(actions_mutex);
   if (actions) actions->hurry();
 }
 
 // ---- The phases of run()
 
 void RuleRunner::State::open_journal() {
-  run_ids = trial->run_ids();
+  run_ids = follower.run_ids();
   if (options.out.empty()) return;
   journal.emplace(options);
   run_ids = resume_run(*journal, std::move(run_ids), trial->location());
@@ -122,7 +131,7 @@ void RuleRunner::State::open_journal() {
 void RuleRunner::State::prepare_actions() {
   for (RunnerRule& rule : rules) {
     if (rule.rule->stops_training()) rule.actions.push_back({.kind = Action::Kind::Stop});
-    std::ranges::copy(rule.options.actions, std::back_inserter(rule.actions));
+    std::ranges::copy(rule.configuration.actions, std::back_inserter(rule.actions));
     std::ranges::copy(options.actions, std::back_inserter(rule.actions));
   }
   if (std::ranges::all_of(rules, [](const RunnerRule& rule) { return rule.actions.empty(); }))
@@ -138,7 +147,7 @@ void RuleRunner::State::prepare_actions() {
       throw StoreError(queue.performer.claims_directory, false, failure.what());
     }
   }
-  const std::lock_guard lock(actions_mutex);
+  const MutexLock lock(actions_mutex);
   actions =
       std::make_unique<RunnerActions>(run_ids.empty() ? std::string() : run_ids.front(),
                                       std::move(queue), [this] { schedule.announce_actions(); });
@@ -148,13 +157,13 @@ void RuleRunner::State::prepare_actions() {
 runner_detail::StepFeedOptions RuleRunner::State::resume() {
   if (journal) {
     resume_rules(*journal, rules);
-    resume_actions(*journal, rules, actions.get());
+    resume_actions(*journal, rules, find_actions());
   }
   for (std::size_t i = 0; i < rules.size(); ++i) {
     RunnerRule& rule = rules[i];
     if (rule.found.closed) schedule.close(i);
     rule.report.emplace(rule.found, trial->name(), rule.rule->what_it_reads(),
-                        rule.options.only_if_fed);
+                        rule.configuration.only_if_fed);
   }
   if (journal) journal->begin();
   return feed_options(rules, options, journal && journal->found());
@@ -163,7 +172,7 @@ runner_detail::StepFeedOptions RuleRunner::State::resume() {
 // Judges steps as they come, until there are no more; the threads live in here.
 Narrator::End RuleRunner::State::judge(Narrator& narrator,
                                        const runner_detail::StepFeedOptions& feed_options) {
-  trial->keep_values(kSharedBytes);
+  follower.keep_values(kSharedBytes);
   Narrator::End end{};
   try {
     begin_threads(feed_options);
@@ -179,7 +188,7 @@ Narrator::End RuleRunner::State::judge(Narrator& narrator,
 
 void RuleRunner::State::begin_threads(const runner_detail::StepFeedOptions& feed_options) {
   threads.emplace_back([this, feed_options] {
-    StepFeed feed(*trial, *this, feed_options);
+    StepFeed feed(*trial, follower, *this, feed_options);
     schedule.end(feed.follow());
   });
   for (std::size_t i = 0; i < std::min(static_cast<std::size_t>(options.jobs), rules.size()); ++i)
@@ -188,7 +197,7 @@ void RuleRunner::State::begin_threads(const runner_detail::StepFeedOptions& feed
 
 void RuleRunner::State::end_threads() {
   schedule.leave();
-  trial->wake();
+  follower.wake();
   threads.clear();
 }
 
@@ -203,7 +212,7 @@ void RuleRunner::State::judge_the_end(Narrator& narrator, Narrator::End end) {
   if (end != Narrator::End::Stopped && last != nullptr) narrator.report_ends(*last);
   narrator.start_actions();
   narrator.finish_actions();
-  trial->keep_values(0);
+  follower.keep_values(0);
 }
 
 // ---- What callers see
@@ -216,12 +225,16 @@ RuleRunner::RuleRunner(Trial& trial, RunnerOptions options)
 
 RuleRunner::~RuleRunner() = default;
 
-void RuleRunner::add(std::string_view rule, const RuleParameters& parameters, RuleOptions options) {
-  for (const auto& [name, value] : parameters) options.configuration += name + "=" + value + "\n";
-  add(make_builtin_rule(rule, *state_->trial, parameters), std::move(options));
+void RuleRunner::add(std::string_view rule, RuleParameters parameters) {
+  builtin_rules().require(rule);
+  add({.definition = builtin_rules().find(rule), .parameters = std::move(parameters)});
 }
 
-void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
+void RuleRunner::add(const RuleConfiguration& configuration) {
+  add(configuration.make(*state_->trial), configuration);
+}
+
+void RuleRunner::add(std::unique_ptr<Rule> rule, RuleConfiguration configuration) {
   if (rule == nullptr) throw UsageError("a rule that is added must exist");
   if (state_->has_run) throw UsageError("rules are added before run()");
   if (rule->base_trial().location() != state_->trial->location())
@@ -229,7 +242,7 @@ void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
                      rule->base_trial().location() + ", not " + state_->trial->location());
   RuleSummary summary;
   summary.rule = rule->rule_name();
-  const std::string wanted = options.name.empty() ? summary.rule : options.name;
+  const std::string wanted = configuration.name.empty() ? summary.rule : configuration.name;
   const auto taken = [this](const std::string& text) {
     return std::ranges::any_of(state_->rules, [&text](const RunnerRule& other) {
       return other.found.summary.name == text;
@@ -242,11 +255,11 @@ void RuleRunner::add(std::unique_ptr<Rule> rule, RuleOptions options) {
   RunnerRule& added = state_->rules.emplace_back();
   state_->schedule.add_rule();
   added.rule = std::move(rule);
-  added.rule->set_explaining(defaults.explain);
-  added.start_step = options.start_step.value_or(defaults.start_step);
-  added.end_step = options.end_step ? options.end_step : defaults.end_step;
-  added.stop_at_first = options.stop_at_first.value_or(defaults.stop_at_first);
-  added.options = std::move(options);
+  RuleEvaluation(*added.rule).set_explaining(defaults.explain);
+  added.start_step = configuration.start_step.value_or(defaults.start_step);
+  added.end_step = configuration.end_step ? configuration.end_step : defaults.end_step;
+  added.stop_at_first = configuration.stop_at_first.value_or(defaults.stop_at_first);
+  added.configuration = std::move(configuration);
   added.found.summary = std::move(summary);
 }
 
@@ -262,7 +275,7 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
       {.trial = state.trial->name(),
        .run_ids = state.run_ids,
        .journal = state.journal ? &*state.journal : nullptr,
-       .actions = state.actions.get()},
+       .actions = state.find_actions()},
       {.on_line = on_line,
        .on_pause = on_pause ? on_pause : [] {},
        .on_incident_over = on_incident_over ? on_incident_over : [](const Incident&) {}});

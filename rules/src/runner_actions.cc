@@ -1,3 +1,10 @@
+// The actions of a runner: orders from findings, outcomes into lines.
+//
+// The narrator hands over each line that begins an incident; every action of the rule becomes an
+// order, which is pending until its outcome is a line. Orders are started only after the state with
+// them was written, so that a runner that resumes after a kill knows of everything that may have
+// begun. Everything but hurry() belongs to the thread of run().
+
 #include "runner_actions.h"
 
 #include <algorithm>
@@ -9,6 +16,7 @@
 #include <utility>
 
 #include "claims.h"
+#include "cupel/core/mutex.h"
 #include "rule_report.h"
 
 namespace cupel::runner_detail {
@@ -38,7 +46,7 @@ RunnerActions::RunnerActions(std::string run, ActionQueueOptions options,
       on_outcome_(std::move(on_outcome)),
       queue_(std::move(options), [this](const ActionQueue::Outcome& outcome) {
         {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           outcomes_.push_back(outcome);
         }
         news_.notify_all();
@@ -75,7 +83,7 @@ void RunnerActions::start() {
 std::vector<VerdictLine> RunnerActions::take_outcomes() {
   std::vector<ActionQueue::Outcome> outcomes;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     outcomes.swap(outcomes_);
   }
   std::vector<VerdictLine> lines;
@@ -95,9 +103,9 @@ std::vector<VerdictLine> RunnerActions::take_outcomes() {
 void RunnerActions::finish(std::chrono::milliseconds at_most) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point deadline = Clock::now() + at_most;
-  std::unique_lock lock(mutex_);
-  const auto all_came = [this] { return outcomes_.size() == begun_; };
-  news_.wait_until(lock, deadline, [&] { return hurries_ || all_came(); });
+  MutexLock lock(mutex_);
+  const auto all_came = [this]() CUPEL_REQUIRES(mutex_) { return outcomes_.size() == begun_; };
+  news_.wait_until(lock, deadline, [&]() CUPEL_REQUIRES(mutex_) { return hurries_ || all_came(); });
   if (!all_came()) news_.wait_until(lock, std::min(deadline, Clock::now() + kHurry), all_came);
   if (all_came()) return;
   lock.unlock();
@@ -106,7 +114,7 @@ void RunnerActions::finish(std::chrono::milliseconds at_most) {
 
 void RunnerActions::hurry() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     hurries_ = true;
   }
   news_.notify_all();

@@ -1,50 +1,52 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "action_queue.h"
+#include "cupel/core/mutex.h"
 #include "runner_state.h"
 
 namespace cupel::runner_detail {
 
-/// The action that an earlier runner had pending, among those that are configured now; null if it
-/// is not one of them.
+/// Returns the action that an earlier runner left pending, among the configured ones; null if it is
+/// not one of them.
 const Action* action_of(const RunnerState::PendingAction& pending,
                         const std::vector<Action>& actions);
 
-/// What a runner does about incidents, from the firing to the line that tells what became of each
-/// action. Of run()'s thread, but for hurry().
+/// The actions of a runner, from the finding to the line with the outcome. Belongs to the thread of
+/// run(), except hurry().
 ///
-/// Nothing is begun before start(): whoever keeps a state writes what is pending() first, so that
-/// nothing that was begun is ever forgotten.
+/// No action begins before start(): the runner writes pending() into its state first, so that the
+/// state knows every action that has begun.
 class RunnerActions {
  public:
-  /// `run` is the run's id, part of the incidents' names; `on_outcome` is called from another
-  /// thread.
+  /// `run` is the id of the run, part of the names of incidents. `on_outcome` is called from the
+  /// queue's thread.
   RunnerActions(std::string run, ActionQueueOptions options, std::function<void()> on_outcome);
 
-  /// Takes orders for an incident that the line tells of.
+  /// Orders the actions of the incident that begins with the line.
   void order(const std::vector<Action>& actions, const VerdictLine& line);
-  /// Takes over one that an earlier runner had pending.
+  /// Takes over an action that an earlier runner left pending.
   void take_over(const RunnerState::PendingAction& pending, const Action& action,
                  const std::string& file);
 
-  /// What was ordered and not told of yet.
+  /// The orders whose outcomes have not been taken yet.
   const std::vector<RunnerState::PendingAction>& pending() const noexcept { return pending_; }
-  /// Begins what was ordered. What was told of before is gone from every file when it returns.
+  /// Starts the ordered actions. The claims of outcomes that were taken are removed when start()
+  /// returns.
   void start();
 
-  /// The lines that tell what has come, which is pending no longer. What the queue has left undone
-  /// stays pending, and is not told, where claims are kept: the next runner does it.
+  /// Returns the lines of new outcomes, whose orders are no longer pending. Where claims are kept,
+  /// an order that the queue has left undone stays pending and has no line: the next runner
+  /// performs it.
   std::vector<VerdictLine> take_outcomes();
 
-  /// Waits for the outcomes of all that was begun, for so long at most; then ends what runs.
+  /// Waits for the outcomes of all actions that were started, for so long at most; then ends the
+  /// action that runs.
   void finish(std::chrono::milliseconds at_most);
   /// Makes finish(), the present one or the next, wait for a few seconds only; from any thread.
   void hurry();
@@ -58,10 +60,10 @@ class RunnerActions {
   std::size_t begun_ = 0;
   std::vector<ActionQueue::Outcome> told_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable news_;
-  std::vector<ActionQueue::Outcome> outcomes_;  // guarded by mutex_
-  bool hurries_ = false;                        // likewise
+  mutable Mutex mutex_;
+  ConditionVariable news_;
+  std::vector<ActionQueue::Outcome> outcomes_ CUPEL_GUARDED_BY(mutex_);
+  bool hurries_ CUPEL_GUARDED_BY(mutex_) = false;
 
   ActionQueue queue_;  // its thread ends before the above goes
 };

@@ -1,3 +1,9 @@
+// The journal of a runner: its lines, then the state that covers them, then the status.
+//
+// The order matters: lines behind the state were reported by a runner that was killed, and are cut
+// off and reported again by the runner that resumes. Where the store is slow, writes are collected;
+// before an action they are not. Only the thread of run() uses the journal; StoreError ends run().
+
 #include "runner_journal.h"
 
 #include <algorithm>
@@ -62,7 +68,7 @@ bool RunnerJournal::commit(RunnerState state, const std::string& now, Urgency ur
   state.bytes = place_->size() + text_.size();
   state.runner = runner_;
   std::string text = to_json(state);
-  if (text == last_state_) {  // it would tell of more lines if there were any
+  if (text == last_state_) {  // it would cover more lines if there were any
     due_.reset();
     return true;
   }

@@ -15,12 +15,13 @@
 
 namespace cupel::runner_detail {
 
-/// A runner's files: FILE with its lines, FILE.state with what it takes to go on, FILE.status.json
-/// for people and programs that want to know how the rules stand.
+/// The files of a runner: FILE with its lines, FILE.state for the runner that resumes, and
+/// FILE.status.json with the status of the rules, for people and programs.
 ///
-/// Lines are in FILE before the state tells of them; what stands behind those that it tells of was
-/// said by a runner that was killed, or that ended, and is said again by the one that goes on.
-/// Where writing costs, lines and state are written now and then.
+/// Lines are in FILE before the state covers them. Lines behind those that the state covers were
+/// written by a runner that was killed, or that ended, and the runner that resumes reports them
+/// again. Where writing is slow, lines and state are written from time to time. Belongs to the
+/// thread of run().
 class RunnerJournal {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -32,22 +33,22 @@ class RunnerJournal {
   RunnerJournal& operator=(const RunnerJournal&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  /// What an earlier runner left.
+  /// The state that an earlier runner left.
   const std::optional<RunnerState>& found() const noexcept { return found_; }
-  /// Removes what stands in FILE behind the state that was found; without one, everything.
+  /// Removes the lines of FILE that the found state does not cover; without a state, all lines.
   void begin();
-  /// Adds a line, which is in FILE after the next commit() that keeps it.
+  /// Adds a line, which is in FILE after the next commit() that writes.
   void add(std::string_view json) { (text_ += json) += '\n'; }
 
-  /// Soon: when it is time, or actions depend on it; a store that fails for a moment is asked again
-  /// later. Now: or StoreError.
+  /// Soon: write when it is due, or where actions depend on it; a store that fails for a moment is
+  /// retried later. Now: write, or throw StoreError.
   enum class Urgency { Soon, Now };
-  /// Writes the lines, then the state that tells of them, then how the rules stand at the time
-  /// `now`, as lines have it. Whether the journal holds everything.
+  /// Writes the lines, then the state that covers them, then the status of the rules at the time
+  /// `now`, as lines have it. Returns whether the journal holds everything.
   bool commit(RunnerState state, const std::string& now, Urgency urgency);
-  /// When what commit() has put off is due; nothing if nothing is.
+  /// The time at which a write that commit() has put off is due; nothing if there is none.
   std::optional<Time> due() const noexcept { return due_; }
-  /// Writes lines that no state tells of, and how the rules stand at the end.
+  /// Writes the lines that no state covers, and the status of the rules at the end.
   void close(const std::vector<RuleRecord>& records, const std::string& now);
 
  private:
@@ -60,7 +61,7 @@ class RunnerJournal {
   std::optional<RunnerState> found_;
   std::string text_;
   std::string last_state_;
-  std::set<std::string> last_actions_;  // that it tells of
+  std::set<std::string> last_actions_;  // that the last state covers
   Time next_write_{};
   std::optional<Time> due_;
   std::vector<std::string> status_texts_;

@@ -16,8 +16,8 @@ namespace cupel::runner_detail {
 /// but for `report`, which belongs to run()'s thread.
 struct RunnerRule {
   std::unique_ptr<Rule> rule;
-  RuleOptions options;
-  std::int64_t start_step = 0;           ///< The rule's own option or the runner's.
+  RuleConfiguration configuration;
+  std::int64_t start_step = 0;           ///< The configuration's or the runner's.
   std::optional<std::int64_t> end_step;  ///< Likewise; exclusive.
   bool stop_at_first = false;            ///< Likewise.
   std::vector<Action> actions = {};      ///< Its own, then the runner's.

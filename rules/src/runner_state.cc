@@ -1,3 +1,9 @@
+// The state of a runner as JSON: written beside the lines, read by the runner that resumes.
+//
+// Reading checks every field: a file that this program did not write is a FormatError as a whole,
+// wherever it is wrong. Version 1, of cupel 0.1, is still read. difference_of() explains to a
+// person why a state does not fit the rules of a runner. Pure functions, for any thread.
+
 #include "runner_state.h"
 
 #include <algorithm>
@@ -6,7 +12,8 @@
 #include <optional>
 
 #include "cupel/core/error.h"
-#include "json_text.h"
+#include "cupel/core/printable.h"
+#include "cupel/core/utf8.h"
 
 namespace cupel::runner_detail {
 namespace {
@@ -168,10 +175,7 @@ double number_of(const Json& json) {
 
 // Texts are cut between characters.
 std::string cut(std::string text) {
-  if (text.size() <= kMostDetails) return text;
-  std::size_t end = kMostDetails;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  text.resize(end);
+  text.resize(whole_characters(text, kMostDetails).size());
   return text;
 }
 

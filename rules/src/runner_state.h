@@ -10,48 +10,48 @@
 
 namespace cupel::runner_detail {
 
-/// What a runner keeps beside its lines, so that one that was killed goes on where it stopped.
+/// What a runner keeps beside its lines, so that a later runner resumes where it stopped.
 struct RunnerState {
   struct Rule {
-    /// Parameters as lines of text: whoever goes on must have been given the same.
+    /// RuleConfiguration::fingerprint(): a runner that resumes must have the same rules.
     std::string configuration;
     RuleRecord record;
   };
-  /// An action that an incident called for and that has not been told of yet.
+  /// An action of an incident whose outcome has not been reported yet.
   struct PendingAction {
-    std::string rule;        ///< The configuration's name.
-    std::size_t action = 0;  ///< Which of the rule's it was when the incident began.
-    std::string text;        ///< The same as text; "" in a state that version 0.1 wrote.
-    std::string incident;
-    std::string line;  ///< The verdict, as JSON.
+    std::string rule;        ///< The name of the configured rule.
+    std::size_t action = 0;  ///< The index of the action when the incident began.
+    std::string text;        ///< The action as text; "" in a state that version 0.1 wrote.
+    std::string incident;    ///< The name of the incident.
+    std::string line;        ///< The verdict, as JSON.
   };
 
-  std::string runner;             ///< Tells who wrote it last.
+  std::string runner;             ///< Identifies the runner that wrote the state last.
   std::vector<std::string> runs;  ///< Trial::run_ids(); the first is part of incidents' names.
-  std::uint64_t bytes = 0;        ///< How much of the lines' file these records tell of.
+  std::uint64_t bytes = 0;        ///< The bytes of FILE that the records cover.
   std::vector<Rule> rules;
   std::vector<PendingAction> pending;
 };
 
 std::string to_json(const RunnerState& state);
 
-/// Throws FormatError naming `file` for anything else than to_json() makes.
+/// Reads a state. Throws FormatError, which names `file`, for anything but the output of to_json().
 RunnerState parse_runner_state(std::string_view json, const std::string& file);
 
-/// What differs between the rules that a state was kept for and those of a runner, for a person; ""
-/// where nothing does. Actions do not count.
+/// Returns what differs between the rules of a kept state and those of a runner, for a person; ""
+/// where nothing differs. Actions do not count.
 std::string difference_of_rules(const std::vector<RunnerState::Rule>& kept,
                                 const std::vector<RunnerState::Rule>& given);
 
-/// Reads back a verdict that to_json() wrote; throws FormatError naming `file`.
+/// Reads back a verdict that to_json() wrote. Throws FormatError, which names `file`.
 VerdictLine parse_verdict_line(std::string_view json, const std::string& file);
 
-/// The states of all rules as the service that users port from describes them: a JSON array.
-/// `times` are when each changed last; `ended`: no rule is in progress any more.
+/// Returns the status of all rules as the managed service describes it: a JSON array. `times` has
+/// the time of the last change of each. `ended`: no rule is in progress any more.
 std::string status_json(const std::vector<RuleRecord>& records,
                         const std::vector<std::string>& times, bool ended);
 
-/// What status_json() says of one rule, to tell whether it changed: its status and details.
+/// Returns the status and details of one rule, as status_json() has them, to detect a change.
 std::string status_text(const RuleRecord& record, bool ended);
 
 }  // namespace cupel::runner_detail

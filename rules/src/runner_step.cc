@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "exception_text.h"
 
 namespace cupel::runner_detail {
@@ -40,7 +41,7 @@ Outcome outcome_of(Judge judge) {
   } catch (const DamagedValue& error) {
     return skipped(error, true);
   } catch (const StoreError& error) {
-    // What a store cannot give for a moment is asked for again.
+    // A store that fails for a moment may answer later.
     if (error.retryable) return {.what = NotYet{exception_text(error)}};
     return failed(exception_text(error));
   } catch (const std::exception& error) {
@@ -53,16 +54,16 @@ Outcome outcome_of(Judge judge) {
 }  // namespace
 
 Outcome outcome_at_step(Rule& rule, const Step& step) {
-  return outcome_of([&] { return rule.evaluate(step.step, step.snapshot); });
+  return outcome_of([&] { return RuleEvaluation(rule).at_step(step.step, step.snapshot); });
 }
 
 Outcome outcome_of_tick(Rule& rule, std::chrono::steady_clock::time_point now,
                         std::shared_ptr<const Snapshot> snapshot) {
-  return outcome_of([&] { return rule.evaluate_tick(now, std::move(snapshot)); });
+  return outcome_of([&] { return RuleEvaluation(rule).at_tick(now, std::move(snapshot)); });
 }
 
 Outcome outcome_of_end(Rule& rule, std::shared_ptr<const Snapshot> snapshot) {
-  return outcome_of([&] { return rule.evaluate_end(std::move(snapshot)); });
+  return outcome_of([&] { return RuleEvaluation(rule).at_end(std::move(snapshot)); });
 }
 
 }  // namespace cupel::runner_detail

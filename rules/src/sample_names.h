@@ -13,8 +13,8 @@ namespace cupel {
 /// the pattern is beyond what is understood of it here.
 std::vector<std::string> sample_names(const Pattern& pattern);
 
-/// Whether a name that is like those of the pattern would be in the collection, as far as examples
-/// tell: an example of one belongs to the other, too.
+/// Whether names that match the pattern may be in the collection: an example of one belongs to the
+/// other, too.
 bool may_hold(const Collection& collection, const Pattern& pattern);
 /// The same of two collections.
 bool may_share(const Collection& a, const Collection& b);

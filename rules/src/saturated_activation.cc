@@ -7,22 +7,19 @@
 // them, that none ever is.
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <optional>
 #include <string>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "layer_units.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
-
-constexpr Reduction kMin{ReductionOp::Min, false}, kMax{ReductionOp::Max, false};
-constexpr std::string_view kDefaultPattern = ".*tanh_input|.*sigmoid_input";
 
 // Between these, which do not belong to it, an activation function passes gradients.
 struct Bounds {
@@ -32,103 +29,123 @@ struct Bounds {
 
 class SaturatedActivation final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "SaturatedActivation";
-  static constexpr std::string_view kSummary = "a large part of a tanh or sigmoid layer saturates";
-  static constexpr std::string_view kDescription = R"(
-Looks at inputs of tanh and sigmoid layers: which of the two is what the name speaks of last, in any
-case; a name that speaks of neither is skipped. Axis 0 is the batch, every element position behind
-it a unit, and a list of numbers a batch of one.
+  struct Options {
+    std::vector<std::string> collections;
+    PatternList patterns;
+    Bounds tanh;
+    Bounds sigmoid;
+    std::vector<double> tanh_pair;     // the older spelling
+    std::vector<double> sigmoid_pair;  // likewise
+    double inactivity = 0;
+    double layer = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<SaturatedActivation>(
+        {.name = "SaturatedActivation",
+         .summary = "a large part of a tanh or sigmoid layer saturates",
+         .description = R"(
+The rule judges inputs of tanh and sigmoid layers. The name of a tensor decides between the two: the
+function that is mentioned last counts, in any case of letters, and a name that mentions neither is
+skipped. Axis 0 is the batch, every element position behind it is a unit, and a list of numbers is a
+batch of one.
 
     active(unit) = 100 * (samples in which min < input < max) / samples
     a unit is saturated if active(unit) < threshold_inactivity
     100 * saturated / units > threshold_layer fires
 
-min and max are threshold_tanh_min and threshold_tanh_max, or those of sigmoid; an input that is
-exactly one of them is outside, and NaN is not active. Between the defaults the gradient of the
-function is more than nothing in f32. Each batch stands alone, for each worker by itself, in every
-mode. Scalars, text and empty tensors are skipped.
+min and max are threshold_tanh_min and threshold_tanh_max, or those of sigmoid. An input of exactly
+min or max is outside, and NaN is not active. Between the default bounds, the gradient of the
+function is not zero in f32. The rule judges each batch and each worker by itself, in every mode.
+Scalars, text and empty tensors are skipped.
 
-A saved min and max within the bounds prove that no unit is saturated, a range beyond them that all
-are; all else takes the raw value, every element once. Saving min and max beside it makes healthy
-steps cost nothing.
-)";
-  static constexpr std::string_view kExample =
-      "SaturatedActivation,tensor_regex=tanh[0-9]*_input,threshold_layer=30";
-  static constexpr std::array kParameters = {
-      kCollectionNames,
-      ParameterInfo{"tensor_regex", "list", kDefaultPattern,
-                    "patterns searched in the names of tensors; no default where collections are "
-                    "given"},
-      ParameterInfo{"threshold_tanh_min", "float", "-9.4999", "inputs of tanh saturate from here"},
-      ParameterInfo{"threshold_tanh_max", "float", "9.4999", "and from here"},
-      ParameterInfo{"threshold_tanh", "list", "", "older spelling of these two: (min, max)"},
-      ParameterInfo{"threshold_sigmoid_min", "float", "-23",
-                    "inputs of sigmoid saturate from here"},
-      ParameterInfo{"threshold_sigmoid_max", "float", "16.99999", "and from here"},
-      ParameterInfo{"threshold_sigmoid", "list", "", "older spelling of these two: (min, max)"},
-      ParameterInfo{"threshold_inactivity", "float", "1.0",
-                    "a unit is saturated if it is between the bounds in less than so many percent "
-                    "of the samples (0 to 100)"},
-      ParameterInfo{"threshold_layer", "float", "50.0",
-                    "fires when more than so many percent of the units are saturated (0 to 100)"}};
-  struct Options {
-    NeededTensors tensors = {.patterns = kDefaultPattern,
-                             .parameters = {"collection_names", "tensor_regex"}};
-    Bounds tanh = {-9.4999, 9.4999};
-    Bounds sigmoid = {-23, 16.99999};
-    double inactivity = 1;
-    double layer = 50;
-  };
+A saved min and max within the bounds prove that no unit is saturated; a range outside of the bounds
+proves that all units are. Otherwise the rule reads the raw value, every element once. Save min and
+max beside the raw value: healthy steps then cost nothing.
+)",
+         .example = "SaturatedActivation,tensor_regex=tanh[0-9]*_input,threshold_layer=30"},
+        {option(&Options::collections, collection_names()),
+         option(
+             &Options::patterns,
+             {.name = "tensor_regex",
+              .default_text = ".*tanh_input|.*sigmoid_input",
+              .help = "patterns searched in the names of tensors; no default where collections are "
+                      "given"}),
+         option(&Options::tanh, &Bounds::low,
+                {.name = "threshold_tanh_min",
+                 .default_text = "-9.4999",
+                 .help = "inputs of tanh saturate at this and below"}),
+         option(&Options::tanh, &Bounds::high,
+                {.name = "threshold_tanh_max",
+                 .default_text = "9.4999",
+                 .help = "inputs of tanh saturate at this and above"}),
+         option(&Options::tanh_pair,
+                {.name = "threshold_tanh", .help = "older spelling of these two: (min, max)"}),
+         option(&Options::sigmoid, &Bounds::low,
+                {.name = "threshold_sigmoid_min",
+                 .default_text = "-23",
+                 .help = "inputs of sigmoid saturate at this and below"}),
+         option(&Options::sigmoid, &Bounds::high,
+                {.name = "threshold_sigmoid_max",
+                 .default_text = "16.99999",
+                 .help = "inputs of sigmoid saturate at this and above"}),
+         option(&Options::sigmoid_pair,
+                {.name = "threshold_sigmoid", .help = "older spelling of these two: (min, max)"}),
+         option(&Options::inactivity,
+                {.name = "threshold_inactivity",
+                 .default_text = "1.0",
+                 .range = {.least = 0, .most = 100},
+                 .help =
+                     "a unit is saturated if it is between the bounds in less than so many percent "
+                     "of the samples (0 to 100)"}),
+         option(
+             &Options::layer,
+             {.name = "threshold_layer",
+              .default_text = "50.0",
+              .range = {.least = 0, .most = 100},
+              .help =
+                  "fires when more than so many percent of the units are saturated (0 to 100)"})});
+  }
 
-  static Options read(ParameterReader& reader) {
-    Options options;
-    options.tensors.collections = reader.list("collection_names");
-    const bool chosen = !options.tensors.collections.empty();
-    options.tensors.patterns = chosen && !reader.is_given("tensor_regex")
-                                   ? PatternList()
-                                   : read_patterns(reader, "tensor_regex");
-    options.tanh = read_bounds(reader, "threshold_tanh");
-    options.sigmoid = read_bounds(reader, "threshold_sigmoid");
-    options.inactivity = reader.number("threshold_inactivity", 0, 100);
-    options.layer = reader.number("threshold_layer", 0, 100);
-    return options;
+  static void check(Options& options, const ParameterValues& values, ParameterMistakes& mistakes) {
+    // The default pattern counts where nothing else chooses.
+    if (!options.collections.empty() && !values.is_given("tensor_regex")) options.patterns = {};
+    check_bounds("threshold_tanh", options.tanh, options.tanh_pair, values, mistakes);
+    check_bounds("threshold_sigmoid", options.sigmoid, options.sigmoid_pair, values, mistakes);
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.tensors,
+    return {{{.tensors = selected_tensors(options.collections, options.patterns, false),
               .suffices = {TensorSource::value()},
               .spares = {TensorSource::of({kMin, kMax})}}}};
   }
 
   SaturatedActivation(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), options_(options) {}
+      : TensorRule(base, needs(options)), options_(options) {}
 
  private:
-  static Bounds read_bounds(ParameterReader& reader, const std::string& name) {
-    constexpr double kMost = std::numeric_limits<double>::max();
-    constexpr NumberRange kFinite{-kMost, kMost};
+  // Takes the pair, if it is given, for the bounds, and adds what is wrong with them.
+  static void check_bounds(const std::string& name, Bounds& bounds, const std::vector<double>& pair,
+                           const ParameterValues& values, ParameterMistakes& mistakes) {
     const std::string min = name + "_min";
     const std::string max = name + "_max";
-    const std::size_t mistakes = reader.mistakes();
-    Bounds bounds{reader.number(min, kFinite), reader.number(max, kFinite)};
-    std::string names = min + " must be less than " + max;
-    if (reader.is_given(name)) {
-      if (reader.is_given(min) || reader.is_given(max))
-        reader.fail(name + " is the older spelling of " + min + " and " + max +
-                    "; give it or them");
-      const std::vector<double> both = reader.numbers(name, kFinite);
-      if (reader.mistakes() != mistakes) return bounds;
-      if (both.size() != 2) {
-        reader.fail("parameter " + name + " holds " + std::to_string(both.size()) +
-                    (both.size() == 1 ? " number" : " numbers") + "; legal is (min, max)");
-        return bounds;
-      }
-      bounds = {both[0], both[1]};
-      names = name + " must rise";
+    const bool has_pair = values.is_given(name);
+    const auto fail = [&](std::string message) {
+      mistakes.add(std::move(message), has_pair ? name : min);
+    };
+    if (has_pair && (values.is_given(min) || values.is_given(max)))
+      return fail(name + " is the older spelling of " + min + " and " + max + "; give it or them");
+    if (values.find(min) == nullptr || values.find(max) == nullptr) return;
+    if (has_pair) {
+      if (values.find(name) == nullptr) return;
+      if (pair.size() != 2)
+        return fail("parameter " + name + " holds " + std::to_string(pair.size()) +
+                    (pair.size() == 1 ? " number" : " numbers") + "; legal is (min, max)");
+      bounds = {pair[0], pair[1]};
     }
-    if (reader.mistakes() == mistakes && bounds.low >= bounds.high)
-      reader.fail(names + ": " + comparison_text(bounds.low, ">=", bounds.high));
-    return bounds;
+    if (bounds.low >= bounds.high)
+      fail((has_pair ? name + " must rise" : min + " must be less than " + max) + ": " +
+           comparison_text(bounds.low, ">=", bounds.high));
   }
 
   // Those of the function that the name speaks of last, in whatever case.
@@ -175,7 +192,7 @@ steps cost nothing.
       if (layer)
         message += ", " + std::to_string(layer->inactive) + " of " + std::to_string(layer->units);
       message += ", outside of " + short_text(bounds.low) + " to " + short_text(bounds.high);
-      return Words{std::string(read), compared, std::move(message)};
+      return JudgementText{std::string(read), compared, std::move(message)};
     });
   }
 
@@ -184,6 +201,6 @@ steps cost nothing.
 
 }  // namespace
 
-BuiltinRule saturated_activation() { return builtin_rule<SaturatedActivation>(); }
+RuleDefinition saturated_activation() { return SaturatedActivation::definition(); }
 
 }  // namespace cupel

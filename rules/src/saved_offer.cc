@@ -1,3 +1,8 @@
+// What a tensor, or a collection, offers to a need: sources, and steps by mode.
+//
+// Steps of a run are counted one by one; steps of a plan follow from a SaveConfig, whose end may be
+// open. gaps_of_offer() compares both with a need in the same way. Pure functions, for any thread.
+
 #include "saved_offer.h"
 
 #include <algorithm>
@@ -191,7 +196,7 @@ bool saves_in(const SavedCollection& saved, Mode mode) {
 SavedOffer offer_of(const SavedCollection& saved, const TensorNeed& need) {
   SavedOffer offer;
   offer.name = "the collection " + saved.collection.name();
-  // Counting comes with everything that looks at the values.
+  // Counts are saved whenever values are measured.
   const bool looked_at = saved.raw || !saved.reductions.empty();
   offer.parts = {looked_at, saved.shape || saved.raw, saved.raw, saved.reductions};
   offer.usable = std::any_of(need.suffices.begin(), need.suffices.end(),

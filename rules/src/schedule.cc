@@ -14,6 +14,8 @@
 #include <iterator>
 #include <utility>
 
+#include "cupel/core/mutex.h"
+
 namespace cupel::runner_detail {
 namespace {
 
@@ -24,7 +26,7 @@ constexpr std::size_t kHalf = Schedule::kMostStepsAhead / 2;
 // ---- The feed
 
 void Schedule::add(std::vector<Step> fresh) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!fresh.back().rewound) {
     newest_step_ = fresh.back().step;
     newest_at_ = std::chrono::system_clock::now();
@@ -34,7 +36,7 @@ void Schedule::add(std::vector<Step> fresh) {
 }
 
 void Schedule::add_tick(Clock::time_point now, std::shared_ptr<const Snapshot> snapshot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tick_time_ = now;
   tick_snapshot_ = std::move(snapshot);
   for (Cursor& cursor : rules_) cursor.tick_is_due = true;
@@ -42,20 +44,20 @@ void Schedule::add_tick(Clock::time_point now, std::shared_ptr<const Snapshot> s
 }
 
 void Schedule::change_status(RunStatus status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   status_ = status;
   has_news_.notify_one();
 }
 
 void Schedule::end(StepFeed::End end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   end_ = std::move(end);
   work_to_do_.notify_all();
   has_news_.notify_all();
 }
 
 bool Schedule::is_left() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return left_;
 }
 
@@ -68,7 +70,7 @@ std::size_t Schedule::steps_to_go_to() const {
 
 std::optional<Schedule::Claim> Schedule::claim(Clock::time_point now,
                                                Clock::time_point& ask_after) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return find_claim(now, ask_after);
 }
 
@@ -107,7 +109,7 @@ std::optional<Schedule::Claim> Schedule::claim_tick() {
 }
 
 std::optional<Schedule::Claim> Schedule::wait_for_claim() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!left_) {
     Clock::time_point ask_after = Clock::time_point::max();
     if (auto found = find_claim(Clock::now(), ask_after)) return found;
@@ -120,7 +122,7 @@ std::optional<Schedule::Claim> Schedule::wait_for_claim() {
 }
 
 void Schedule::finish(const Claim& claim, std::vector<Outcome> outcomes, Clock::time_point now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Cursor& cursor = rules_[claim.rule];
   cursor.claimed = false;
   if (claim.steps.empty()) return finish_tick(cursor, std::move(outcomes.front()));
@@ -181,15 +183,17 @@ std::optional<Schedule::News> Schedule::find_news(std::size_t rule, bool begins)
 }
 
 std::optional<Schedule::News> Schedule::news(std::size_t rule, bool begins) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return find_news(rule, begins);
 }
 
 std::optional<Schedule::News> Schedule::wait_for_news(std::size_t rule, bool begins,
                                                       std::optional<Clock::time_point> until) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<News> found;
-  const auto is_there = [&] { return (found = find_news(rule, begins)).has_value(); };
+  const auto is_there = [&]() CUPEL_REQUIRES(mutex_) {
+    return (found = find_news(rule, begins)).has_value();
+  };
   awaited_ = rule;
   if (until)
     has_news_.wait_until(lock, *until, is_there);
@@ -200,7 +204,7 @@ std::optional<Schedule::News> Schedule::wait_for_news(std::size_t rule, bool beg
 }
 
 Schedule::Taken Schedule::take_outcome(std::size_t rule) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Cursor& cursor = rules_[rule];
   Taken taken{std::move(cursor.outcomes.front()), &steps_.front()};
   cursor.outcomes.pop_front();
@@ -208,7 +212,7 @@ Schedule::Taken Schedule::take_outcome(std::size_t rule) {
 }
 
 bool Schedule::leave_step() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   steps_.pop_front();
   const bool half_is_left = ++steps_left_ % kHalf == 0;
   if (half_is_left) work_to_do_.notify_all();
@@ -216,7 +220,7 @@ bool Schedule::leave_step() {
 }
 
 Schedule::Between Schedule::take_between() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Between between{.status = std::exchange(status_, std::nullopt)};
   for (std::size_t rule = 0; rule < rules_.size(); ++rule)
     if (rules_[rule].has_tick_to_take())
@@ -226,40 +230,40 @@ Schedule::Between Schedule::take_between() {
 }
 
 void Schedule::announce_actions() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   actions_have_outcomes_ = true;
   has_news_.notify_all();
 }
 
 void Schedule::request_stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stop_requested_ = true;
   has_news_.notify_all();
 }
 
 bool Schedule::stop_is_requested() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_requested_;
 }
 
 void Schedule::leave() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   left_ = true;
   work_to_do_.notify_all();
 }
 
 const StepFeed::End* Schedule::ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return end_ ? &*end_ : nullptr;
 }
 
 bool Schedule::is_exhausted(std::size_t rule) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return rules_[rule].exhausted;
 }
 
 RunnerProgress Schedule::progress() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.newest_step = newest_step_,
           .newest_at = newest_at_,
           .steps_judged = static_cast<std::int64_t>(steps_left_),

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "cupel/core/mutex.h"
 #include "cupel/rules/rule_runner.h"
 #include "runner_step.h"
 #include "step_feed.h"
@@ -40,9 +39,15 @@ class Schedule {
   explicit Schedule(Patience patience) : patience_(patience) {}
 
   /// Adds a rule; rules are numbered from 0.
-  void add_rule() { rules_.emplace_back(); }
+  void add_rule() {
+    const MutexLock lock(mutex_);
+    rules_.emplace_back();
+  }
   /// The rule is not to be asked: an earlier runner has seen it end.
-  void close(std::size_t rule) { rules_[rule].exhausted = true; }
+  void close(std::size_t rule) {
+    const MutexLock lock(mutex_);
+    rules_[rule].exhausted = true;
+  }
 
   // ---- The feed
 
@@ -126,33 +131,38 @@ class Schedule {
     bool has_tick_to_take() const { return tick_outcome && outcomes.empty(); }
   };
 
-  // The mutex is held in all of these.
-  std::size_t steps_seen() const { return steps_left_ + steps_.size(); }
-  std::size_t steps_to_go_to() const;
-  std::optional<Claim> find_claim(Clock::time_point now, Clock::time_point& ask_after);
-  std::optional<Claim> claim_tick();
+  std::size_t steps_seen() const CUPEL_REQUIRES(mutex_) { return steps_left_ + steps_.size(); }
+  std::size_t steps_to_go_to() const CUPEL_REQUIRES(mutex_);
+  std::optional<Claim> find_claim(Clock::time_point now, Clock::time_point& ask_after)
+      CUPEL_REQUIRES(mutex_);
+  std::optional<Claim> claim_tick() CUPEL_REQUIRES(mutex_);
   bool has_waited_enough(const Cursor& cursor, Clock::time_point now) const;
-  void finish_tick(Cursor& cursor, Outcome outcome);
-  void put_off(Cursor& cursor, std::vector<Outcome>& outcomes, Clock::time_point now) const;
-  std::optional<News> find_news(std::size_t rule, bool begins) const;
+  void finish_tick(Cursor& cursor, Outcome outcome) CUPEL_REQUIRES(mutex_);
+  void put_off(Cursor& cursor, std::vector<Outcome>& outcomes, Clock::time_point now) const
+      CUPEL_REQUIRES(mutex_);
+  std::optional<News> find_news(std::size_t rule, bool begins) const CUPEL_REQUIRES(mutex_);
 
   const Patience patience_;
-  mutable std::mutex mutex_;            // guards all that follows
-  std::condition_variable work_to_do_;  // for workers
-  std::condition_variable has_news_;    // for the narrator
-  std::vector<Cursor> rules_;
-  std::deque<Step> steps_;      // Those that some rule has still to see.
-  std::size_t steps_left_ = 0;  // How many have left steps_ at the front.
-  std::optional<std::int64_t> newest_step_;
-  std::chrono::system_clock::time_point newest_at_;
-  std::optional<StepFeed::End> end_;
-  Clock::time_point tick_time_;
-  std::shared_ptr<const Snapshot> tick_snapshot_;
-  std::optional<RunStatus> status_;  // Not taken yet.
-  bool actions_have_outcomes_ = false;
-  std::optional<std::size_t> awaited_;  // The rule that the narrator waits for.
-  bool stop_requested_ = false;
-  bool left_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable work_to_do_;  // for workers
+  ConditionVariable has_news_;    // for the narrator
+  std::vector<Cursor> rules_ CUPEL_GUARDED_BY(mutex_);
+  // Those that some rule has still to see.
+  std::deque<Step> steps_ CUPEL_GUARDED_BY(mutex_);
+  // How many have left steps_ at the front.
+  std::size_t steps_left_ CUPEL_GUARDED_BY(mutex_) = 0;
+  std::optional<std::int64_t> newest_step_ CUPEL_GUARDED_BY(mutex_);
+  std::chrono::system_clock::time_point newest_at_ CUPEL_GUARDED_BY(mutex_);
+  std::optional<StepFeed::End> end_ CUPEL_GUARDED_BY(mutex_);
+  Clock::time_point tick_time_ CUPEL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Snapshot> tick_snapshot_ CUPEL_GUARDED_BY(mutex_);
+  // Not taken yet.
+  std::optional<RunStatus> status_ CUPEL_GUARDED_BY(mutex_);
+  bool actions_have_outcomes_ CUPEL_GUARDED_BY(mutex_) = false;
+  // The rule that the narrator waits for.
+  std::optional<std::size_t> awaited_ CUPEL_GUARDED_BY(mutex_);
+  bool stop_requested_ CUPEL_GUARDED_BY(mutex_) = false;
+  bool left_ CUPEL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cupel::runner_detail

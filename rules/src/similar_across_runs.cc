@@ -3,12 +3,10 @@
 // fire_on = similar it is the other way round: all that was compared is close.
 //
 // Raw values are compared where both runs have them, else the reductions that both have. Saved
-// means often settle that values differ.
+// means often prove that values differ.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,72 +14,79 @@
 #include "builtin_table.h"
 #include "closeness.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/number_text.h"
-#include "other_trials.h"
-#include "tensor_rule.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
+#include "only_path.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kRunMean{ReductionOp::Mean, false}, kRunAbsMean{ReductionOp::Mean, true};
-constexpr std::array<std::string_view, 2> kDirections = {"different", "similar"};
-
 class SimilarAcrossRuns final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "SimilarAcrossRuns";
-  static constexpr std::string_view kSummary = "tensors are not what they were in another run";
-  static constexpr std::string_view kDescription = R"(
-Compares a tensor a with b of the same name in another run, at the same mode, step of that mode and
-worker. A tensor that differs fires: its shape is another, or for some element none of
-
-    a == b, |a - b| <= atol + rtol * |b|, both are NaN
-
-holds. With fire_on=similar it is the other way round: a step fires once if all that was compared is
-close. Without collection_names and tensor_regex all tensors of the step are compared.
-
-Raw values are compared where both runs have them, else the reductions that both have, and the
-message says "approximate". Means that were saved often prove a difference from the index. What the
-other run has not saved at that step is skipped, as are text and empty tensors. Nothing is
-remembered from step to step.
-
-The other run is opened when the rule is made, and has to be there. While it is still being written
-its steps are waited for; with --no-wait a step that it has not reached is skipped. Two runs of one
-seed that should agree bit for bit are compared with rtol=0 and atol=0. `cupel diff` finds the first
-difference of two finished runs.
-)";
-  static constexpr std::string_view kExample =
-      "SimilarAcrossRuns,other_trials=runs/reference,collection_names=weights";
-  static constexpr double kMost = std::numeric_limits<double>::max();
-  static constexpr std::array kParameters = {
-      ParameterInfo{"other_trials", "text", "", "the run to compare with: one path (required)"},
-      kCollectionNames,
-      kTensorRegex,
-      ParameterInfo{"rtol", "float", "1e-5", "how far elements may differ, of their size (>= 0)"},
-      ParameterInfo{"atol", "float", "1e-8", "and beside that (>= 0)"},
-      ParameterInfo{"fire_on", "text", "different",
-                    "different: at each tensor that differs; similar: where none does"}};
   struct Options {
     std::string other;
-    NeededTensors tensors = unread_selection(true);
-    Tolerance tolerance = {.equal_nan = true};
+    std::vector<std::string> collections;
+    PatternList patterns;
+    Tolerance tolerance;
     bool on_similar = false;
   };
 
-  static Options read(ParameterReader& reader) {
-    Options options{.other = read_other_trial(reader), .tensors = read_selection(reader)};
-    options.tolerance.relative = reader.number("rtol", 0, kMost);
-    options.tolerance.absolute = reader.number("atol", 0, kMost);
-    options.on_similar = reader.choice("fire_on", kDirections) == kDirections[1];
-    return options;
+  static RuleDefinition definition() {
+    return define_rule<SimilarAcrossRuns>(
+        {.name = "SimilarAcrossRuns",
+         .summary = "tensors are not what they were in another run",
+         .description = R"(
+The rule compares a tensor a with the tensor b of the same name in another run, at the same mode,
+step of that mode and worker. A tensor that differs fires: its shape is another one, or for some
+element none of
+
+    a == b, |a - b| <= atol + rtol * |b|, both are NaN
+
+holds. With fire_on=similar the opposite fires: a step at which everything that was compared is
+close fires once. Without collection_names and tensor_regex, the rule compares all tensors of the
+step.
+
+The rule compares raw values where both runs have them, else the reductions that both have, and then
+the message contains "approximate". Saved means often prove a difference from the index. Tensors
+that the other run has not saved at that step are skipped, as are text and empty tensors. The rule
+remembers nothing from step to step.
+
+The other run is opened when the rule is made, and must be there. While the other run is still being
+written, the rule waits for its steps; with --no-wait, a step that it has not reached is skipped.
+Compare two runs of one seed that should agree bit for bit with rtol=0 and atol=0. `cupel diff`
+finds the first difference of two finished runs.
+)",
+         .example = "SimilarAcrossRuns,other_trials=runs/reference,collection_names=weights"},
+        {option<std::string, Options>(
+             {.name = "other_trials",
+              .required = true,
+              .help = "the path of the run to compare with"},
+             [](Options& options, const std::string& value, ParameterMistakes& mistakes) {
+               options.other = only_path(value, mistakes);
+             }),
+         option(&Options::collections, collection_names()),
+         option(&Options::patterns, tensor_regex()),
+         option(&Options::tolerance, &Tolerance::relative, relative_tolerance()),
+         option(&Options::tolerance, &Tolerance::absolute, absolute_tolerance()),
+         option<std::string, Options>(
+             {.name = "fire_on",
+              .default_text = "different",
+              .choices = {"different", "similar"},
+              .help = "different: at each tensor that differs; similar: where none does"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.on_similar = value == "similar";
+             })});
   }
 
   static RuleNeeds needs(const Options& options) {
     RuleNeeds needs;
     TensorNeed& need = needs.tensors.emplace_back();
-    need.tensors = options.tensors;
+    need.tensors = selected_tensors(options.collections, options.patterns, true);
     need.suffices = {TensorSource::value(), TensorSource::any(1)};
-    need.spares = {TensorSource::of({kRunMean, kRunAbsMean})};
+    need.spares = {TensorSource::of({kMean, kAbsMean})};
     return needs;
   }
 
@@ -120,7 +125,9 @@ difference of two finished runs.
 
   // The rule's views keep what they show alive.
   SimilarAcrossRuns(Trial& base, const Options& options, const std::unique_ptr<Trial>& other)
-      : TensorRule(base, kName, needs(options), {other.get()}), options_(options) {}
+      : TensorRule(base, needs(options), {other.get()}), options_(options) {
+    options_.tolerance.equal_nan = true;
+  }
 
   const Trial& other() const { return *other_trials().front(); }
 
@@ -148,9 +155,9 @@ difference of two finished runs.
   }
 
   bool settled_by_means(TensorCopy& copy, const TensorRecord& there) {
-    const auto mean = copy.saved(kRunMean);
-    const auto other_mean = there.reductions.get(kRunMean);
-    const auto other_abs_mean = there.reductions.get(kRunAbsMean);
+    const auto mean = copy.saved(kMean);
+    const auto other_mean = there.reductions.get(kMean);
+    const auto other_abs_mean = there.reductions.get(kAbsMean);
     if (!mean || !other_mean || !other_abs_mean) return false;
     if (!means_differ(*mean, *other_mean, *other_abs_mean, options_.tolerance)) return false;
     const double between = std::abs(*mean - *other_mean);
@@ -175,7 +182,7 @@ difference of two finished runs.
   void compare_reductions(TensorCopy& copy, const TensorRecord& there) {
     const ReductionValues here = copy.record().reductions();
     const ReductionSet common = in_both(here.set, there.reductions.set);
-    copy.met(here);
+    copy.saw(here);
     if (common.empty()) return copy.skip("the runs have neither values nor reductions in common");
     const std::string names = names_of(common);
     tell(copy, closeness_of(here, there.reductions, common, options_.tolerance), names + " (saved)",
@@ -193,7 +200,7 @@ difference of two finished runs.
       std::string compared = closeness.close ? "close" : "different";
       compared += ", largest difference " + short_text(closeness.largest);
       if (!detail.empty()) compared += ", " + detail;
-      return Words{read, compared, compared};
+      return JudgementText{read, compared, compared};
     });
   }
 
@@ -207,6 +214,6 @@ difference of two finished runs.
 
 }  // namespace
 
-BuiltinRule similar_across_runs() { return builtin_rule<SimilarAcrossRuns>(); }
+RuleDefinition similar_across_runs() { return SimilarAcrossRuns::definition(); }
 
 }  // namespace cupel

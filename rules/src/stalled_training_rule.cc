@@ -1,61 +1,65 @@
-// No new data for a while: nothing was committed by any worker for `threshold` seconds, and
-// training has not ended. Only the clock and the run's index are looked at, between steps.
+// No new data for a while: no worker committed anything for `threshold` seconds, and the training
+// has not ended. The rule reads the clock and the size of the index only, between steps.
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "builtin_table.h"
-#include "detector.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule.h"
 
 namespace cupel {
 namespace {
 
-class StalledTrainingRule final : public Detector {
+class StalledTrainingRule final : public Rule {
  public:
-  static constexpr std::string_view kName = "StalledTrainingRule";
-  static constexpr std::string_view kSummary = "nothing new was saved for a while";
-  static constexpr std::string_view kDescription = R"(
-Looks at the clock about once a second while `cupel watch` waits for data:
+  struct Options {
+    std::int64_t threshold = 0;
+    bool stop = false;
+    std::string job_name_prefix;  // not used
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<StalledTrainingRule>(
+        {.name = "StalledTrainingRule",
+         .summary = "nothing new was saved for a while",
+         .description = R"(
+The rule checks the clock about once a second while `cupel watch` waits for data:
 
     seconds since the last new data >= threshold
 
-fires once and ends the rule. New data is any step that any worker commits; the clock starts when
+fires once and ends the rule. New data is any step that any worker commits. The clock starts when
 the rule is first asked, not when the run was last written, so that an old run does not fire at
 once.
 
-A run that has ended, and says so, is never stalled; neither does the rule say anything of steps.
-With --no-wait nothing is waited for, and it finds nothing. stop_training_on_fire=True asks the
-watched run to stop, as the action stop does.
+A run with an end marker is never stalled, and the rule finds nothing at steps. With --no-wait
+nothing is waited for, and the rule finds nothing. stop_training_on_fire=True asks the watched run
+to stop, as the action stop does.
 
-No tensor is read. Training is silent between two saved steps: a threshold must be longer than the
-slowest of these gaps, with evaluation and checkpoints in it. That a line is said depends on the
-clock, so this rule is not repeatable.
-)";
-  static constexpr std::string_view kExample =
-      "StalledTrainingRule,threshold=600,stop_training_on_fire=True";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"threshold", "int", "1800",
-                    "fires after so many seconds without new data (> 0)"},
-      ParameterInfo{"stop_training_on_fire", "bool", "False", "whether training is then to stop"},
-      ParameterInfo{"training_job_name_prefix", "text", "",
-                    "taken for what configurations say; it is the watched run that is stopped"}};
-  struct Options {
-    std::int64_t threshold = 1800;
-    bool stop = false;
-  };
-
-  static Options read(ParameterReader& reader) {
-    reader.text("training_job_name_prefix");
-    return {.threshold = reader.integer("threshold", 1),
-            .stop = reader.boolean("stop_training_on_fire")};
+The rule reads no tensor. Training is silent between two saved steps: choose a threshold that is
+longer than the slowest of these gaps, including evaluation and checkpoints. The lines of this rule
+depend on the clock, so they are not repeatable.
+)",
+         .example = "StalledTrainingRule,threshold=600,stop_training_on_fire=True"},
+        {option(&Options::threshold,
+                {.name = "threshold",
+                 .default_text = "1800",
+                 .range = {.least = 1},
+                 .help = "fires after so many seconds without new data (> 0)"}),
+         option(&Options::stop, {.name = "stop_training_on_fire",
+                                 .default_text = "False",
+                                 .help = "whether the training is asked to stop then"}),
+         option(&Options::job_name_prefix,
+                {.name = "training_job_name_prefix",
+                 .help =
+                     "taken for what configurations say; it is the watched run that is stopped"})});
   }
+
   static RuleNeeds needs(const Options& /*options*/) { return {}; }
 
-  StalledTrainingRule(Trial& base, const Options& options)
-      : Detector(base, kName, needs(options)), options_(options) {}
+  StalledTrainingRule(Trial& base, const Options& options) : Rule(base), options_(options) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
@@ -93,6 +97,6 @@ clock, so this rule is not repeatable.
 
 }  // namespace
 
-BuiltinRule stalled_training_rule() { return builtin_rule<StalledTrainingRule>(); }
+RuleDefinition stalled_training_rule() { return StalledTrainingRule::definition(); }
 
 }  // namespace cupel

@@ -1,3 +1,8 @@
+// What differs between the rules of a kept state and those of a runner, for a person.
+//
+// The lines of a configuration are compared by what they are about, so that the text names the
+// first parameter that differs and not only the rule. Pure functions, for any thread.
+
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,3 +1,15 @@
+// Following a run, step by step.
+//
+// One thread of the runner runs all of it. It refreshes the trial, pins it to the newest snapshot,
+// and passes the steps that came to the sink; then it waits for a change, a tick or the idle
+// timeout, whatever comes first. RunFollower::wake() ends the wait.
+//
+// A store that fails for a moment is retried with growing pauses. Any other error ends the feed:
+// the steps before it are fed all the same, and follow() returns the error. When the run is
+// interrupted and the feed ends for that, the steps that only some workers committed are fed as at
+// the end of a run. When a restarted training takes steps back, the feed passes a Step that is
+// marked `rewound`, and then the new ones.
+
 #include "step_feed.h"
 
 #include <algorithm>
@@ -12,7 +24,6 @@
 namespace cupel::runner_detail {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
@@ -20,8 +31,8 @@ constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
 constexpr int kMostFailures = 8;
 constexpr milliseconds kFirstRetry{50};
 
-// The notes of the steps from `begin` to before `end`. One that is damaged becomes a note that says
-// so: rules can be judged without it.
+// Reads the notes of the steps from `begin` to before `end`. A note that is damaged is replaced by
+// one that reports the damage: rules can be judged without it.
 void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, std::vector<Note>& into) {
   try {
     std::ranges::move(trial.notes({begin, end}), std::back_inserter(into));
@@ -38,40 +49,139 @@ void read_notes(const Trial& trial, std::int64_t begin, std::int64_t end, std::v
 
 }  // namespace
 
-// What of the steps that were handed over is void.
+StepFeed::End StepFeed::follow() {
+  End end;
+  last_news_ = Clock::now();
+  feed_until_end(end);
+  if (interrupted_ && !end.error && !sink_.enough()) feed_interrupted_steps(end);
+  if (end.error) feed_before_damage();
+  end.snapshot = last_snapshot_;
+  if (options_.notes && last_snapshot_) read_last_notes(end);
+  return end;
+}
+
+void StepFeed::feed_until_end(End& end) {
+  while (true) {
+    try {
+      if (!feed_and_tick()) return;
+    } catch (const StoreError& failure) {
+      if (!failure.retryable || !options_.wait || ++failures_ > kMostFailures) {
+        end.error = std::current_exception();
+        return;
+      }
+      log(LogLevel::Warning, failure.what());
+    } catch (...) {
+      end.error = std::current_exception();
+      return;
+    }
+    const Clock::time_point now = Clock::now();
+    if (options_.idle_timeout && now - last_news_ >= *options_.idle_timeout) {
+      end.idle = true;
+      return;
+    }
+    try {
+      follower_.wait_for_change(longest_wait(now));
+    } catch (...) {
+      end.error = std::current_exception();
+      return;
+    }
+  }
+}
+
+// Feeds what is new; returns whether to wait for more.
+bool StepFeed::feed_and_tick() {
+  if (options_.wait)
+    follower_.refresh_if_due();
+  else
+    trial_.refresh();
+  const bool more = feed_steps();
+  failures_ = 0;
+  if (!more || !options_.wait || sink_.enough()) return false;
+  const Clock::time_point now = Clock::now();
+  if (std::exchange(newest_, last_) != last_) last_news_ = now;
+  if (now - last_tick_ < options_.tick_interval) return true;
+  last_tick_ = now;
+  sink_.tick(now, last_snapshot_);
+  return !is_interrupted() || !options_.until_writer_gone;
+}
+
+milliseconds StepFeed::longest_wait(Clock::time_point now) const {
+  milliseconds longest =
+      failures_ == 0 ? std::chrono::ceil<milliseconds>(last_tick_ + options_.tick_interval - now)
+                     : kFirstRetry * (1 << (failures_ - 1));
+  if (options_.idle_timeout) {
+    const auto silent = std::chrono::duration_cast<milliseconds>(now - last_news_);
+    longest = std::min(longest, *options_.idle_timeout - silent);
+  }
+  return std::max(longest, milliseconds(0));
+}
+
+// The last steps may have come after the last poll, so the run is polled once more.
+void StepFeed::feed_interrupted_steps(End& end) {
+  try {
+    trial_.refresh();
+    feed_steps(true);
+  } catch (...) {
+    end.error = std::current_exception();
+  }
+}
+
+// Each query reports one more damage, once.
+void StepFeed::feed_before_damage() {
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    try {
+      feed_steps();
+      return;
+    } catch (...) {
+      log(LogLevel::Debug, "the run is damaged in more than one place");
+    }
+  }
+}
+
+void StepFeed::read_last_notes(End& end) {
+  try {
+    const PinnedView pin(trial_, last_snapshot_, std::nullopt);
+    end.notes = fresh_notes(options_.end_step.value_or(kNoStep));
+  } catch (...) {
+    if (!end.error) end.error = std::current_exception();
+  }
+}
+
+// The step from which on the steps that were fed are void; nothing if all are valid.
 std::optional<Step> StepFeed::rewind() const {
   std::optional<std::int64_t> to;
-  std::optional<std::int64_t> behind = last_;
-  // What the runner before this one judged may not have been handed over again.
+  std::optional<std::int64_t> last_judged = last_;
+  // Steps that an earlier runner judged may not have been fed again.
   if (options_.rewinds_before)
-    behind = std::max(behind.value_or(-1), options_.first_fresh_step - 1);
+    last_judged = std::max(last_judged.value_or(-1), options_.first_fresh_step - 1);
   if (last_snapshot_)
-    to = trial_.rewound_to(*last_snapshot_);
+    to = follower_.rewound_to(*last_snapshot_);
   else if (options_.rewinds_before)
-    to = trial_.rewound_to(*options_.rewinds_before);
-  if (!to || !behind || *to > *behind) return std::nullopt;
+    to = follower_.rewound_to(*options_.rewinds_before);
+  if (!to || !last_judged || *to > *last_judged) return std::nullopt;
   return Step{.rewound = true,
-              .rewinds = trial_.rewinds(),
+              .rewinds = follower_.rewinds(),
               .step = *to,
               .mode = trial_.mode(*to).value_or(Mode::Global),
               .mode_step = trial_.mode_step(*to).value_or(*to)};
 }
 
-// Hands over the steps that came since the last call; returns whether there can be more.
-bool StepFeed::hand_over(bool incomplete_steps) {
-  const std::shared_ptr<const Snapshot> snapshot = trial_.snapshot();
+// Feeds the steps that came since the previous call; returns whether more may come.
+bool StepFeed::feed_steps(bool incomplete_steps) {
+  const std::shared_ptr<const Snapshot> snapshot = follower_.snapshot();
   const PinnedView pin(trial_, snapshot, std::nullopt);
   const bool ended = trial_.ended();
   const std::int64_t num_workers = trial_.num_workers();
-  const std::size_t rewinds = trial_.rewinds();
+  const std::size_t rewinds = follower_.rewinds();
   std::vector<Step> fresh;
   if (std::optional<Step> back = rewind()) {
-    noted_before_ = std::clamp<std::int64_t>(back->step, 0, noted_before_);
+    notes_begin_ = std::clamp<std::int64_t>(back->step, 0, notes_begin_);
     fresh.push_back(*std::move(back));
   }
   last_snapshot_ = snapshot;
   const std::int64_t first = last_ ? *last_ + (*last_ < kNoStep ? 1 : 0) : options_.start_step;
-  for (const std::int64_t step : trial_.steps_from(first, incomplete_steps)) {
+  for (const std::int64_t step : follower_.steps_from(first, incomplete_steps)) {
     if ((options_.end_step && step >= *options_.end_step) || step == last_) break;
     fresh.push_back({.rewinds = rewinds,
                      .step = step,
@@ -91,19 +201,19 @@ bool StepFeed::hand_over(bool incomplete_steps) {
   return !ended && !passed_end;
 }
 
-// The notes before a step that were not told yet; of a pinned trial.
+// The notes before the step `end` that were not fed yet. The trial is pinned.
 std::vector<Note> StepFeed::fresh_notes(std::int64_t end) {
   std::vector<Note> notes;
-  if (end <= noted_before_) return notes;
+  if (end <= notes_begin_) return notes;
   try {
-    read_notes(trial_, noted_before_, end, notes);
+    read_notes(trial_, notes_begin_, end, notes);
   } catch (const StoreError& failure) {
-    log(LogLevel::Warning, failure.what());  // they come with the next step
+    log(LogLevel::Warning, failure.what());  // The next step carries them.
     return {};
   }
-  noted_before_ = end;
+  notes_begin_ = end;
   std::erase_if(notes, [this](const Note& note) {
-    return !noted_.emplace(note.step, note.worker, note.text).second;
+    return !fed_notes_.emplace(note.step, note.worker, note.text).second;
   });
   return notes;
 }
@@ -123,101 +233,14 @@ void StepFeed::attach_notes(std::vector<Step>& fresh) {
   }
 }
 
-// Asks how the run stands, and tells the sink when that changes.
+// Asks for the status of the run, and passes each change of it to the sink.
 bool StepFeed::is_interrupted() {
-  const RunStatus status = trial_.status();
+  const RunStatus status = follower_.status();
   if (const bool now = status == RunStatus::Interrupted; now != interrupted_) {
     interrupted_ = now;
     sink_.status_changed(now ? status : RunStatus::Running);
   }
   return interrupted_;
-}
-
-StepFeed::End StepFeed::follow() {
-  End end;
-  Clock::time_point last_news = Clock::now();
-  Clock::time_point last_tick{};
-  std::optional<std::int64_t> newest;
-  int failures = 0;
-  while (true) {
-    try {
-      if (options_.wait)
-        trial_.refresh_if_due();
-      else
-        trial_.refresh();
-      const bool more = hand_over();
-      failures = 0;
-      if (!more || !options_.wait || sink_.enough()) break;
-      if (newest != last_) {
-        newest = last_;
-        last_news = Clock::now();
-      }
-      if (const auto now = Clock::now(); now - last_tick >= options_.tick_interval) {
-        last_tick = now;
-        sink_.tick(now, last_snapshot_);
-        if (is_interrupted() && options_.until_writer_gone) break;
-      }
-    } catch (const StoreError& failure) {
-      if (!failure.retryable || !options_.wait || ++failures > kMostFailures) {
-        end.error = std::current_exception();
-        break;
-      }
-      log(LogLevel::Warning, failure.what());
-    } catch (...) {
-      end.error = std::current_exception();
-      break;
-    }
-    const Clock::time_point now = Clock::now();
-    milliseconds at_most =
-        failures == 0 ? std::chrono::ceil<milliseconds>(last_tick + options_.tick_interval - now)
-                      : kFirstRetry * (1 << (failures - 1));
-    if (options_.idle_timeout) {
-      const auto silent = std::chrono::duration_cast<milliseconds>(now - last_news);
-      if (silent >= *options_.idle_timeout) {
-        end.idle = true;
-        break;
-      }
-      at_most = std::min(at_most, *options_.idle_timeout - silent);
-    }
-    try {
-      trial_.wait_for_change(std::max(at_most, milliseconds(0)));
-    } catch (...) {
-      end.error = std::current_exception();
-      break;
-    }
-  }
-  if (interrupted_ && !end.error && !sink_.enough()) {
-    // As at the end of a run, what only some workers have committed is judged, too. The last steps
-    // may have come since the look before.
-    try {
-      trial_.refresh();
-      hand_over(true);
-    } catch (...) {
-      end.error = std::current_exception();
-    }
-  }
-  if (end.error) {
-    // What was committed before the damage is judged all the same. Asking may tell of more damage,
-    // each once.
-    constexpr int kAttempts = 3;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      try {
-        hand_over();
-        break;
-      } catch (...) {
-        log(LogLevel::Debug, "the run is damaged in more than one place");
-      }
-    }
-  }
-  end.snapshot = last_snapshot_;
-  if (!options_.notes || !last_snapshot_) return end;
-  try {
-    const PinnedView pin(trial_, last_snapshot_, std::nullopt);
-    end.notes = fresh_notes(options_.end_step.value_or(kNoStep));
-  } catch (...) {
-    if (!end.error) end.error = std::current_exception();
-  }
-  return end;
 }
 
 }  // namespace cupel::runner_detail

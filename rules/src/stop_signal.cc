@@ -1,6 +1,5 @@
 #include "stop_signal.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel::runner_detail {
 namespace {
@@ -18,11 +18,8 @@ constexpr std::chrono::seconds kCostlyInterval{10};
 
 // Blanks around it are let pass.
 std::optional<double> seconds_of(std::string_view text) {
-  text = trimmed(text);
-  double seconds = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_number = failure == std::errc() && end == text.data() + text.size();
-  return is_number && std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
+  const std::optional<double> seconds = parse_number(trimmed(text));
+  return seconds && std::isfinite(*seconds) ? seconds : std::nullopt;
 }
 
 }  // namespace
@@ -42,13 +39,14 @@ StopSignal::StopSignal() {
         "rule_stop_grace_time_secs is no number of seconds: " + std::string(grace));
 }
 
-bool StopSignal::expired(const Trial& run, std::chrono::system_clock::time_point now) {
+bool StopSignal::expired(const RunFollower& run, std::chrono::system_clock::time_point now) {
   if (!file_ || now < next_look_) return false;
-  if (run.looks_cost()) next_look_ = now + kCostlyInterval;
+  if (run.requests_cost()) next_look_ = now + kCostlyInterval;
   return has_expired(run, now);
 }
 
-bool StopSignal::has_expired(const Trial& run, std::chrono::system_clock::time_point now) const {
+bool StopSignal::has_expired(const RunFollower& run,
+                             std::chrono::system_clock::time_point now) const {
   try {
     const std::optional<std::string> text = run.extra_file(*file_);
     if (!text) return false;

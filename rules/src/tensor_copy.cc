@@ -1,4 +1,4 @@
-#include "tensor_copy.h"
+#include "cupel/rules/tensor_copy.h"
 
 #include <utility>
 
@@ -24,25 +24,25 @@ bool TensorCopy::has_numbers() {
 
 std::optional<double> TensorCopy::saved(Reduction reduction) {
   const std::optional<double> number = record_.reduction(reduction);
-  if (number) met(*number);
+  if (number) saw(*number);
   return number;
 }
 
-void TensorCopy::met(const ReductionValues& reductions) noexcept {
-  reductions.set.for_each([&](Reduction reduction) { met(*reductions.get(reduction)); });
+void TensorCopy::saw(const ReductionValues& reductions) noexcept {
+  reductions.set.for_each([&](Reduction reduction) { saw(*reductions.get(reduction)); });
 }
 
 // The counts spare looking at every element.
-void TensorCopy::met(const TensorValue& value) {
+void TensorCopy::saw(const TensorValue& value) {
   if (const auto counts = record_.counts())
-    met(*counts);
+    saw(*counts);
   else if (holds_nan(value))
     verdict_.saw_nan();
 }
 
 std::optional<TensorNumber> TensorCopy::number(Reduction wanted) {
   const auto number = number_of(wanted);
-  if (number) met(number->value);
+  if (number) saw(number->value);
   return number;
 }
 
@@ -55,7 +55,7 @@ std::optional<TensorNumber> TensorCopy::number_of(Reduction wanted) {
   return read_or_skip([&] {
     if (const auto computed = record_.computed(wanted))
       return TensorNumber{*computed, wanted, TensorNumber::Origin::Value};
-    // The exception of this query tells why there is none.
+    // The exception of this query has the reason why there is none.
     const Tensor tensor = rule_.base_trial().tensor(record_.tensor());
     const ReductionQuery query = {.worker = std::string(record_.worker())};
     return TensorNumber{tensor.reduction_value(record_.step(), to_string(wanted), query), wanted,
@@ -66,9 +66,9 @@ std::optional<TensorNumber> TensorCopy::number_of(Reduction wanted) {
 std::optional<TensorValue> TensorCopy::value() {
   auto value = read_or_skip([&] {
     auto read = record_.value();
-    return read ? *std::move(read) : read_at(record_.step());  // whose exception tells why not
+    return read ? *std::move(read) : read_at(record_.step());  // whose exception has the reason
   });
-  if (value) met(*value);
+  if (value) saw(*value);
   return value;
 }
 
@@ -80,19 +80,19 @@ TensorValue TensorCopy::read_at(std::int64_t step) const {
   return rule_.base_trial().tensor(record_.tensor()).value(step, Mode::Global, record_.worker());
 }
 
-void TensorCopy::tell(bool fired, double value, double threshold, Words words) {
+void TensorCopy::report(bool fired, double value, double threshold, JudgementText text) {
   if (rule_.explaining())
     verdict_.observe({.tensor = record_.tensor(),
                       .worker = std::string(record_.worker()),
-                      .read = std::move(words.read),
-                      .compared = std::move(words.compared),
+                      .read = std::move(text.read),
+                      .compared = std::move(text.compared),
                       .fired = fired});
   if (fired)
     verdict_.add({.tensor = record_.tensor(),
                   .worker = std::string(record_.worker()),
                   .value = value,
                   .threshold = threshold,
-                  .message = std::move(words.message)});
+                  .message = std::move(text.message)});
 }
 
 }  // namespace cupel

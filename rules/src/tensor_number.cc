@@ -1,8 +1,16 @@
+// Reductions of a tensor that follow from others that were saved.
+//
+// A short table has every derivation, the exact ones first: mean from sum, variance from std, l1
+// from the sum of magnitudes. Nothing is read but the index row, and nothing is allocated: rules
+// ask for every tensor of every step. Pure functions, for any thread.
+
 #include "cupel/rules/tensor_number.h"
 
 #include <array>
 #include <cmath>
 #include <string>
+
+#include "plain_reductions.h"
 
 namespace cupel {
 namespace {
@@ -15,22 +23,20 @@ struct Derivation {
   Origin how;
 };
 
-constexpr Reduction kMeanOf{ReductionOp::Mean, false}, kSum{ReductionOp::Sum, false};
-constexpr Reduction kAbsMeanOf{ReductionOp::Mean, true}, kAbsSum{ReductionOp::Sum, true};
+constexpr Reduction kSum{ReductionOp::Sum, false}, kAbsSum{ReductionOp::Sum, true};
 constexpr Reduction kL1{ReductionOp::L1, false}, kAbsL1{ReductionOp::L1, true};
-constexpr Reduction kL2{ReductionOp::L2, false}, kAbsL2{ReductionOp::L2, true};
-constexpr Reduction kStd{ReductionOp::Std, false}, kVarianceOf{ReductionOp::Variance, false};
+constexpr Reduction kAbsL2{ReductionOp::L2, true}, kStd{ReductionOp::Std, false};
 
 constexpr std::array kDerivations = {
-    Derivation{kMeanOf, kSum, Origin::PerElement},
-    Derivation{kAbsMeanOf, kL1, Origin::PerElement},
-    Derivation{kAbsMeanOf, kAbsL1, Origin::PerElement},
-    Derivation{kAbsMeanOf, kAbsSum, Origin::PerElement},
-    Derivation{kVarianceOf, kStd, Origin::Square},
-    Derivation{kStd, kVarianceOf, Origin::Root},
+    Derivation{kMean, kSum, Origin::PerElement},
+    Derivation{kAbsMean, kL1, Origin::PerElement},
+    Derivation{kAbsMean, kAbsL1, Origin::PerElement},
+    Derivation{kAbsMean, kAbsSum, Origin::PerElement},
+    Derivation{kVariance, kStd, Origin::Square},
+    Derivation{kStd, kVariance, Origin::Root},
     Derivation{kL1, kAbsL1, Origin::Saved},
     Derivation{kL1, kAbsSum, Origin::Saved},
-    Derivation{kL1, kAbsMeanOf, Origin::TimesElements},
+    Derivation{kL1, kAbsMean, Origin::TimesElements},
     Derivation{kL2, kAbsL2, Origin::Saved},
 };
 

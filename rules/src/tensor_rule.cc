@@ -1,15 +1,15 @@
-#include "tensor_rule.h"
+#include "cupel/rules/tensor_rule.h"
 
+#include "first_need.h"
 #include "judged_mode.h"
 
 namespace cupel {
 
-TensorRule::TensorRule(Trial& base, std::string_view name, const RuleNeeds& needs,
-                       const std::vector<Trial*>& others)
-    : Detector(base, name, needs, others),
-      tensors_(needs.tensors.front().tensors.description()),
+TensorRule::TensorRule(Trial& base, const RuleNeeds& needs, const std::vector<Trial*>& others)
+    : Rule(base, others),
+      tensors_(first_tensors(needs).description()),
       modes_(needs.tensors.front().modes),
-      names_(needs.tensors.front().tensors.collections, needs.tensors.front().tensors.patterns) {}
+      names_(first_tensors(needs).collections, first_tensors(needs).patterns) {}
 
 Verdict TensorRule::invoke_at_step(std::int64_t step) {
   Verdict verdict;

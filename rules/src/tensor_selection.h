@@ -1,28 +1,27 @@
 #pragma once
 
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "cupel/rules/parameters.h"
+#include "cupel/core/pattern.h"
 #include "cupel/rules/rule_needs.h"
+#include "cupel/rules/rule_parameter.h"
 
 namespace cupel {
 
-/// The parameters collection_names and tensor_regex, as rules that take them list them.
-inline constexpr ParameterInfo kCollectionNames{"collection_names", "list", "",
-                                                "collections to look at; with tensor_regex: both"};
-inline constexpr ParameterInfo kTensorRegex{"tensor_regex", "list", "",
-                                            "patterns searched in the names of tensors"};
+/// The parameters by which most rules select tensors.
+Parameter collection_names();
+Parameter tensor_regex();
 
-/// What those two choose, together; every tensor of a step where neither is given.
-NeededTensors read_selection(ParameterReader& reader);
-/// The same; that neither is given is a mistake.
-NeededTensors read_required_selection(ParameterReader& reader);
+/// The tensors that the two parameters select, together. Where neither is given: every tensor of a
+/// step (`all_if_none`), or the choice is missing.
+NeededTensors selected_tensors(const std::vector<std::string>& collections,
+                               const PatternList& patterns, bool all_if_none);
 
-/// The patterns of a list parameter with a default; what does not compile is a mistake, and so is a
-/// list of none.
-PatternList read_patterns(ParameterReader& reader, std::string_view name);
-
-/// What a rule looks at before anybody gave it parameters.
-NeededTensors unread_selection(bool all_if_none);
+/// Adds a mistake where neither parameter selects anything. `text` is its message.
+void require_selection(const ParameterValues& values, ParameterMistakes& mistakes,
+                       std::string text =
+                           "which tensors to look at is not given; collection_names "
+                           "or tensor_regex says it");
 
 }  // namespace cupel

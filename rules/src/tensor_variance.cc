@@ -1,77 +1,87 @@
-// The variance of a tensor leaves its bounds.
+// The variance of a tensor leaves its bounds: above max_threshold, or below min_threshold.
+//
+// A saved variance, or the square of a saved std, spares reading the value. Each copy is judged by
+// itself; a tensor without any of the three is skipped.
 
-#include <array>
-#include <limits>
 #include <optional>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
-#include "tensor_rule.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kElementVariance{ReductionOp::Variance, false};
-
 class TensorVariance final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "TensorVariance";
-  static constexpr std::string_view kSummary = "the variance of a tensor is too large or too small";
-  static constexpr std::string_view kDescription = R"(
-The variance of a tensor, its mean square distance from its mean (divided by n, not n - 1):
+  struct Options {
+    std::vector<std::string> collections;
+    PatternList patterns;
+    std::optional<double> most;
+    std::optional<double> least;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<TensorVariance>(
+        {.name = "TensorVariance",
+         .summary = "the variance of a tensor is too large or too small",
+         .description = R"(
+The rule judges the variance of a tensor, the mean square distance from its mean (divided by n, not
+n - 1):
 
     variance > max_threshold, or variance < min_threshold, fires
 
-Both are strict, and at least one of them has to be given, with collection_names or tensor_regex to
-say of what. Each worker's copy is judged by itself, each step by itself, in every mode.
+Both comparisons are strict. At least one of the thresholds is required, and collection_names or
+tensor_regex, which select the tensors. The rule judges each worker's copy and each step by itself,
+in every mode.
 
-A saved variance is taken, else the square of a saved std; otherwise the raw value is read, every
-element once. A tensor of one element does not vary and is skipped, as are text, empty tensors, and
-what was saved with other reductions only. NaN never fires; an infinite variance is above any
-threshold.
+The rule reads a saved variance, else the square of a saved std; otherwise it reads the raw value,
+every element once. A tensor of one element does not vary and is skipped. Text, empty tensors and
+tensors that were saved with other reductions only are skipped, too. NaN never fires; an infinite
+variance is above any threshold.
 
-The reduction variance alone feeds the rule. Of activations a small variance tells of a signal that
-dies out from layer to layer, of weights a large one of training that runs away.
-)";
-  static constexpr std::string_view kExample =
-      "TensorVariance,collection_names=weights,max_threshold=10,min_threshold=1e-6";
-  static constexpr std::array kParameters = {
-      kCollectionNames, kTensorRegex,
-      ParameterInfo{"max_threshold", "float", "", "fires when a variance is above this (>= 0)"},
-      ParameterInfo{"min_threshold", "float", "", "fires when a variance is below this (>= 0)"}};
-  struct Options {
-    NeededTensors tensors = unread_selection(false);
-    std::optional<double> most = std::nullopt;
-    std::optional<double> least = std::nullopt;
-  };
+The reduction variance alone feeds the rule. A small variance of activations is the sign of a signal
+that dies out from layer to layer, a large variance of weights the sign of training that diverges.
+)",
+         .example = "TensorVariance,collection_names=weights,max_threshold=10,min_threshold=1e-6"},
+        {option(&Options::collections, collection_names()),
+         option(&Options::patterns, tensor_regex()),
+         option(&Options::most, {.name = "max_threshold",
+                                 .range = {.least = 0},
+                                 .help = "fires when a variance is above this (>= 0)"}),
+         option(&Options::least, {.name = "min_threshold",
+                                  .range = {.least = 0},
+                                  .help = "fires when a variance is below this (>= 0)"})});
+  }
 
-  static Options read(ParameterReader& reader) {
-    constexpr NumberRange kLegal{0, std::numeric_limits<double>::max()};
-    Options options{.tensors = read_required_selection(reader)};
-    const std::size_t mistakes = reader.mistakes();
-    options.most = reader.optional_number("max_threshold", kLegal);
-    options.least = reader.optional_number("min_threshold", kLegal);
-    if (!options.most && !options.least && reader.mistakes() == mistakes)
-      reader.fail("neither max_threshold nor min_threshold is given; at least one is needed");
+  static void check(const Options& options, const ParameterValues& values,
+                    ParameterMistakes& mistakes) {
+    require_selection(values, mistakes);
+    if (!values.is_given("max_threshold") && !values.is_given("min_threshold"))
+      mistakes.add("neither max_threshold nor min_threshold is given; at least one is needed",
+                   "max_threshold");
     if (options.most && options.least && *options.least >= *options.most)
-      reader.fail("min_threshold must be less than max_threshold: " +
-                  comparison_text(*options.least, ">=", *options.most));
-    return options;
+      mistakes.add("min_threshold must be less than max_threshold: " +
+                       comparison_text(*options.least, ">=", *options.most),
+                   "min_threshold");
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.tensors, .suffices = sources_of(kElementVariance)}}};
+    return {{{.tensors = selected_tensors(options.collections, options.patterns, false),
+              .suffices = sources_of(kVariance)}}};
   }
 
   TensorVariance(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), most_(options.most), least_(options.least) {}
+      : TensorRule(base, needs(options)), most_(options.most), least_(options.least) {}
 
  private:
   void judge(TensorCopy& copy) override {
     if (!copy.has_numbers()) return;
     if (copy.record().elements() == 1) return copy.skip("one element does not vary");
-    const auto variance = copy.number(kElementVariance);
+    const auto variance = copy.number(kVariance);
     if (!variance) return;
     const bool above = most_ && variance->value > *most_;
     const bool below = least_ && variance->value < *least_;
@@ -81,7 +91,7 @@ dies out from layer to layer, of weights a large one of training that runs away.
       if (most_ && !below) compared = comparison_text(variance->value, ">", *most_);
       if (least_ && !above)
         compared += (compared.empty() ? "" : ", ") + comparison_text(variance->value, "<", *least_);
-      return Words{std::string(variance->origin_text()), compared, "variance " + compared};
+      return JudgementText{std::string(variance->origin_text()), compared, "variance " + compared};
     });
   }
 
@@ -91,6 +101,6 @@ dies out from layer to layer, of weights a large one of training that runs away.
 
 }  // namespace
 
-BuiltinRule tensor_variance() { return builtin_rule<TensorVariance>(); }
+RuleDefinition tensor_variance() { return TensorVariance::definition(); }
 
 }  // namespace cupel

@@ -1,11 +1,11 @@
 // A tree that boosting added became too deep: nodes are numbered as in a heap, root 0, children
-// 2i + 1 and 2i + 2, so that the largest number of a tree says its depth, floor(log2(largest + 1)).
+// 2i + 1 and 2i + 2, so that the largest number determines the depth, floor(log2(largest + 1)).
 //
-// Where trees/Tree was saved beside trees/Node, it says which tree a node is of, and each tree is
-// judged by itself. The saved max of the nodes is the largest number of the deepest tree: it
-// settles a lone tree, that none of several is too deep, and, without raw values, that one is.
+// Where trees/Tree was saved beside trees/Node, it has the tree of each node, and each tree is
+// judged by itself. The saved max of the nodes is the largest number of the deepest tree: it is
+// enough for a single tree, to prove that none of several is too deep, and, without raw values,
+// that one is.
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,16 +13,16 @@
 
 #include "builtin_table.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "elements.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kMax{ReductionOp::Max, false};
 constexpr std::string_view kFromRaw = "nodes (from raw)";
-constexpr std::array<std::string_view, 2> kDirections = {"deeper", "shallower"};
 
 // Nothing for what is no number of a node.
 std::optional<int> depth_of(double largest_node) {
@@ -32,40 +32,47 @@ std::optional<int> depth_of(double largest_node) {
 
 class TreeDepth final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "TreeDepth";
-  static constexpr std::string_view kSummary = "a boosted tree is too deep";
-  static constexpr std::string_view kDescription = R"(
+  struct Options {
+    double depth = 0;
+    bool shallower = false;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<TreeDepth>(
+        {.name = "TreeDepth",
+         .summary = "a boosted tree is too deep",
+         .description = R"(
 Nodes of a tree are numbered as in a heap: the root is 0, the children of i are 2i + 1 and 2i + 2.
-The largest number says how deep the tree is:
+The largest number determines the depth of the tree:
 
     floor(log2(largest node + 1)) > depth
 
 fires, strictly: by default nodes up to 30 are fine, and 31 is one level too deep. With
-fire_if=shallower a depth below that fires instead.
+fire_if=shallower, a depth below the parameter depth fires instead.
 
-The tensor trees/Node holds the nodes that were added at a step. Where trees/Tree was saved beside
-it, from the same worker, it says which tree each node is of, and trees are judged one by one; else
-all nodes are of one tree. Nodes whose tree is NaN are left out. Each step stands alone, in every
-mode.
+The tensor trees/Node holds the nodes that were added at a step. Where the same worker saved
+trees/Tree beside it, that tensor has the tree of each node, and the rule judges trees one by one;
+otherwise all nodes are of one tree. Nodes whose tree is NaN are left out. The rule judges each step
+by itself, in every mode.
 
-A saved max settles a lone tree, and that none of several is too deep, from the index; else the raw
-values are read. What is skipped: text, empty tensors, a largest number that is negative or no
-number, and trees/Tree of another length. Set depth to the max_depth that boosting was configured
-with: only a mistake exceeds it.
-)";
-  static constexpr std::string_view kExample = "TreeDepth,depth=6";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"depth", "float", "4", "the depth that is compared with (>= 0)"},
-      ParameterInfo{"fire_if", "text", "deeper",
-                    "deeper or shallower: fires when the depth of a tree is above, or below"}};
-  struct Options {
-    double depth = 4;
-    bool shallower = false;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.depth = reader.number("depth", 0, std::numeric_limits<double>::max()),
-            .shallower = reader.choice("fire_if", kDirections) == "shallower"};
+A saved max is enough for a single tree, and to prove that none of several trees is too deep;
+otherwise the rule reads the raw values. Text, empty tensors, a largest number that is negative or
+NaN, and trees/Tree of another length are skipped. Set depth to the max_depth of the booster: only a
+mistake exceeds it.
+)",
+         .example = "TreeDepth,depth=6"},
+        {option(&Options::depth, {.name = "depth",
+                                  .default_text = "4",
+                                  .range = {.least = 0},
+                                  .help = "the depth that is compared with (>= 0)"}),
+         option<std::string, Options>(
+             {.name = "fire_if",
+              .default_text = "deeper",
+              .choices = {"deeper", "shallower"},
+              .help = "deeper or shallower: fires when the depth of a tree is above, or below"},
+             [](Options& options, const std::string& value, ParameterMistakes& /*mistakes*/) {
+               options.shallower = value == "shallower";
+             })});
   }
 
   static RuleNeeds needs(const Options& /*options*/) {
@@ -75,7 +82,7 @@ with: only a mistake exceeds it.
   }
 
   TreeDepth(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), options_(options) {}
+      : TensorRule(base, needs(options)), options_(options) {}
 
  private:
   bool fires(int depth) const {
@@ -120,7 +127,7 @@ with: only a mistake exceeds it.
       return base_trial().tensor("trees/Tree").value(record.step, Mode::Global, record.worker);
     });
     if (!of) return;
-    if (holds_nan(*of)) copy.met(std::numeric_limits<double>::quiet_NaN());
+    if (holds_nan(*of)) copy.saw(std::numeric_limits<double>::quiet_NaN());
     const auto largest_by_tree = largest_nodes(nodes, &*of);
     if (largest_by_tree.empty()) return copy.skip("no node is of a tree");
     for (const auto& [tree, largest] : largest_by_tree) judge_tree(copy, largest, tree, kFromRaw);
@@ -156,8 +163,8 @@ with: only a mistake exceeds it.
     copy.judged(fires(*depth), *depth, options_.depth, [&] {
       const std::string compared =
           comparison_text(*depth, options_.shallower ? "<" : ">", options_.depth);
-      return Words{std::string(read), "depth" + of_tree + " " + compared,
-                   "depth" + of_tree + " " + compared};
+      return JudgementText{std::string(read), "depth" + of_tree + " " + compared,
+                           "depth" + of_tree + " " + compared};
     });
   }
 
@@ -166,6 +173,6 @@ with: only a mistake exceeds it.
 
 }  // namespace
 
-BuiltinRule tree_depth() { return builtin_rule<TreeDepth>(); }
+RuleDefinition tree_depth() { return TreeDepth::definition(); }
 
 }  // namespace cupel

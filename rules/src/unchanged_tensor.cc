@@ -2,7 +2,7 @@
 // the earlier ones, where close is, element by element,
 //   a == b, or |a - b| <= atol + rtol * |b|, or, with equal_nan, both are NaN.
 //
-// Means that were saved often settle that it did change: they cannot differ by more than the means
+// Saved means often prove that the tensor changed: they cannot differ by more than the means
 // of what each element may. Where raw values are missing at one of the steps, all reductions that
 // the steps have in common are compared instead, which is approximate.
 
@@ -14,16 +14,16 @@
 
 #include "builtin_table.h"
 #include "closeness.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "judged_mode.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 #include "tensor_selection.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kSavedMean{ReductionOp::Mean, false}, kSavedAbsMean{ReductionOp::Mean, true};
-constexpr double kMost = std::numeric_limits<double>::max();
 // A saved step of a tensor.
 struct Saved {
   std::int64_t number = 0;  // of the mode
@@ -34,68 +34,70 @@ struct Saved {
 };
 
 Saved saved_of(const RecordView& record) {
-  return {record.mode_step(),
-          record.step(),
-          record.elements(),
-          record.has_value(),
-          record.reduction(kSavedMean),
-          record.reduction(kSavedAbsMean)};
+  return {record.mode_step(), record.step(),           record.elements(),
+          record.has_value(), record.reduction(kMean), record.reduction(kAbsMean)};
 }
 
 class UnchangedTensor final : public HistoryRule {
  public:
-  static constexpr std::string_view kName = "UnchangedTensor";
-  static constexpr std::string_view kSummary = "a tensor stays the same over several saved steps";
-  static constexpr std::string_view kDescription = R"(
-A tensor fires if its value a is close to each b of the num_steps - 1 saves before it, from the same
-worker and in the same mode. Close is, for every element,
+  struct Options {
+    std::vector<std::string> collections;
+    PatternList patterns;
+    std::int64_t num_steps = 0;
+    Tolerance tolerance;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<UnchangedTensor>(
+        {.name = "UnchangedTensor",
+         .summary = "a tensor stays the same over several saved steps",
+         .description = R"(
+A tensor fires if its value a is close to each value b of the num_steps - 1 saved steps before it,
+from the same worker and in the same mode. Two values are close if they have the same shape and, for
+every element,
 
     a == b, or |a - b| <= atol + rtol * |b|, or, with equal_nan=True, both are NaN
 
-and of the same shape. The saves need not follow one another: a step without the tensor does not
-count. Until there are num_steps saves nothing can fire. Equal infinities are close; NaN is not even
-close to NaN by default, so that a tensor of NaN never fires. collection_names or tensor_regex has
-to say what to look at; text and empty tensors are skipped.
+The saved steps need not follow one another: a step without the tensor does not count. Nothing fires
+until there are num_steps saved steps. Equal infinities are close; by default NaN is not close to
+NaN, so that a tensor of NaN never fires. collection_names or tensor_regex selects the tensors; one
+of them is required. Text and empty tensors are skipped.
 
-Saved mean and abs_mean often prove a change from the index; else the raw values are read, those of
-all num_steps saves where nothing has changed. Where a raw value is missing, all reductions that the
-saves have in common are compared: two or more that agree fire, and the message says "approximate".
+Saved mean and abs_mean often prove a change from the index. Otherwise the rule reads the raw
+values, and those of all num_steps steps where nothing has changed. Where a raw value is missing,
+the rule compares all reductions that the steps have in common: two or more that agree fire, and the
+message contains "approximate".
 
-Weights that a mistake has frozen are the typical find. With a learning rate so small that weights
-move by less than rtol between two saves, a larger interval, or rtol=0 and atol=0, tells the two
-apart.
-)";
-  static constexpr std::string_view kExample =
-      "UnchangedTensor,collection_names=weights,num_steps=5";
-  static constexpr std::array kParameters = {
-      kCollectionNames,
-      kTensorRegex,
-      ParameterInfo{"num_steps", "int", "3", "over how many saved steps of a mode (>= 2)"},
-      ParameterInfo{"rtol", "float", "1e-5", "how far elements may differ, of their size (>= 0)"},
-      ParameterInfo{"atol", "float", "1e-8", "and beside that (>= 0)"},
-      ParameterInfo{"equal_nan", "bool", "False", "whether NaN is the same as NaN"}};
-  struct Options {
-    NeededTensors tensors = unread_selection(false);
-    std::int64_t num_steps = 3;
-    Tolerance tolerance = {};
-  };
+Typically the rule finds weights that a mistake has frozen. A small learning rate may move weights
+by less than rtol between two saved steps: save at a larger interval, or set rtol=0 and atol=0.
+)",
+         .example = "UnchangedTensor,collection_names=weights,num_steps=5"},
+        {option(&Options::collections, collection_names()),
+         option(&Options::patterns, tensor_regex()),
+         option(&Options::num_steps,
+                {.name = "num_steps",
+                 .default_text = "3",
+                 .range = {.least = 2},
+                 .help = "the number of saved steps of a mode that are compared (>= 2)"}),
+         option(&Options::tolerance, &Tolerance::relative, relative_tolerance()),
+         option(&Options::tolerance, &Tolerance::absolute, absolute_tolerance()),
+         option(&Options::tolerance, &Tolerance::equal_nan,
+                {.name = "equal_nan", .default_text = "False", .help = "whether NaN equals NaN"})});
+  }
 
-  static Options read(ParameterReader& reader) {
-    return {.tensors = read_required_selection(reader),
-            .num_steps = reader.integer("num_steps", 2),
-            .tolerance = {.relative = reader.number("rtol", 0, kMost),
-                          .absolute = reader.number("atol", 0, kMost),
-                          .equal_nan = reader.boolean("equal_nan")}};
+  static void check(const Options& /*options*/, const ParameterValues& values,
+                    ParameterMistakes& mistakes) {
+    require_selection(values, mistakes);
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = options.tensors,
+    return {{{.tensors = selected_tensors(options.collections, options.patterns, false),
               .suffices = {TensorSource::value(), TensorSource::any(2)},
               .steps = {options.num_steps, "num_steps"}}}};
   }
 
   UnchangedTensor(Trial& base, const Options& options)
-      : HistoryRule(base, kName, needs(options)),
+      : HistoryRule(base, needs(options)),
         tolerance_(options.tolerance),
         num_steps_(static_cast<std::size_t>(options.num_steps)) {}
 
@@ -120,14 +122,14 @@ apart.
     if (!copy.has_numbers()) return;
     const std::deque<Saved>& history = history_of(copy.record());
     if (history.size() + 1 < num_steps_)
-      return copy.noted([&] {
-        return Words{"nothing",
-                     "saved step " + std::to_string(history.size() + 1) + " of " +
-                         std::to_string(num_steps_),
-                     {}};
+      return copy.remembered([&] {
+        return JudgementText{"nothing",
+                             "saved step " + std::to_string(history.size() + 1) + " of " +
+                                 std::to_string(num_steps_),
+                             {}};
       });
     const Saved now = saved_of(copy.record());
-    if (now.mean) copy.met(*now.mean);
+    if (now.mean) copy.saw(*now.mean);
     if (changed_by_index(copy, now, history)) return;
     const bool all_values =
         now.has_value &&
@@ -140,11 +142,12 @@ apart.
 
   void changed(TensorCopy& copy, std::string_view read, const Saved& since) const {
     copy.judged(false, 0, 0, [&] {
-      return Words{std::string(read), "changed since step " + std::to_string(since.step), {}};
+      return JudgementText{
+          std::string(read), "changed since step " + std::to_string(since.step), {}};
     });
   }
 
-  // Whether what is in the index settles that it changed.
+  // Whether the index proves that the tensor changed.
   bool changed_by_index(TensorCopy& copy, const Saved& now,
                         const std::deque<Saved>& history) const {
     for (const Saved& before : history) {
@@ -173,7 +176,7 @@ apart.
       largest = std::max(largest, between.largest);
     }
     copy.judged(true, largest, tolerance_.absolute, [&] {
-      return Words{
+      return JudgementText{
           "elements (from raw)", "unchanged" + over(copy, history),
           "unchanged" + over(copy, history) + ", largest difference " + short_text(largest)};
     });
@@ -182,7 +185,7 @@ apart.
   void judge_reductions(TensorCopy& copy, const std::deque<Saved>& history) const {
     const Tensor tensor = base_trial().tensor(copy.record().tensor());
     const ReductionValues now = copy.record().reductions();
-    copy.met(now);
+    copy.saw(now);
     ReductionSet common = now.set;
     std::vector<ReductionValues> earlier;
     for (const Saved& before : history) {
@@ -199,9 +202,9 @@ apart.
       return copy.skip("raw values are missing, and less than two reductions say the same");
     copy.judged(true, largest, tolerance_.absolute, [&] {
       const std::string names = names_of(common);
-      return Words{names + " (saved)", "unchanged" + over(copy, history),
-                   "unchanged" + over(copy, history) + ", largest difference " +
-                       short_text(largest) + ", approximate: of " + names};
+      return JudgementText{names + " (saved)", "unchanged" + over(copy, history),
+                           "unchanged" + over(copy, history) + ", largest difference " +
+                               short_text(largest) + ", approximate: of " + names};
     });
   }
 
@@ -226,6 +229,6 @@ apart.
 
 }  // namespace
 
-BuiltinRule unchanged_tensor() { return builtin_rule<UnchangedTensor>(); }
+RuleDefinition unchanged_tensor() { return UnchangedTensor::definition(); }
 
 }  // namespace cupel

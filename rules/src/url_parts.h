@@ -1,8 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
+
+#include "cupel/core/ascii.h"
 
 namespace cupel {
 
@@ -21,12 +22,8 @@ inline UrlParts split_url(std::string_view url) {
   UrlParts parts;
   const std::size_t colon = url.find("://");
   if (colon == std::string_view::npos) return parts;
-  const auto has_scheme = [&](std::string_view scheme) {
-    return std::ranges::equal(url.substr(0, colon), scheme, [](char given, char lower) {
-      return given == lower || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == lower);
-    });
-  };
-  parts.is_http = has_scheme("http") || has_scheme("https");
+  const std::string_view scheme = url.substr(0, colon);
+  parts.is_http = same_but_for_case(scheme, "http") || same_but_for_case(scheme, "https");
   parts.scheme = url.substr(0, colon + 3);
   url.remove_prefix(parts.scheme.size());
   const auto take = [&url](std::size_t size) {

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
-
-#include "tensor_selection.h"
 
 namespace cupel {
 namespace {
@@ -23,16 +22,20 @@ bool grows(std::string_view metric) noexcept {
 
 }  // namespace
 
-NeededTensors losses_collection() {
-  return {.collections = {"losses"}, .parameters = {std::string(kLossRegex.name)}};
+Parameter loss_regex() {
+  return {.name = "tensor_regex",
+          .help = "patterns searched in the names of losses; default: the collection losses"};
 }
 
-NeededTensors read_losses(ParameterReader& reader) {
-  NeededTensors losses = losses_collection();
-  if (reader.text(kLossRegex.name).empty()) return losses;
-  losses.collections.clear();
-  losses.patterns = read_patterns(reader, kLossRegex.name);
+NeededTensors losses_of(const PatternList& patterns) {
+  NeededTensors losses = {.patterns = patterns, .parameters = {"tensor_regex"}};
+  if (patterns.empty()) losses.collections = {"losses"};
   return losses;
+}
+
+double percentage_base(double value) noexcept {
+  constexpr double kInsteadOfZero = 1e-12;
+  return value == 0 ? kInsteadOfZero : std::abs(value);
 }
 
 bool has_evaluation(const Trial& run) {

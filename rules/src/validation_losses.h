@@ -3,23 +3,20 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cupel/rules/parameters.h"
 #include "cupel/rules/rule_needs.h"
+#include "cupel/rules/rule_parameter.h"
 #include "cupel/trial/trial.h"
 
 namespace cupel {
 
 /// The parameter of rules that compare losses of training and validation.
-inline constexpr ParameterInfo kLossRegex{
-    "tensor_regex", "list", "",
-    "patterns searched in the names of losses; default: the collection losses"};
+Parameter loss_regex();
+/// The losses that loss_regex() selects; the collection losses where it is not given.
+NeededTensors losses_of(const PatternList& patterns);
+/// The divisor of percentages: |value|, and not 0.
+double percentage_base(double value) noexcept;
 
-/// The collection losses.
-NeededTensors losses_collection();
-/// What kLossRegex chooses.
-NeededTensors read_losses(ParameterReader& reader);
-
-/// Whether the run tells training from validation by its modes; else the names of losses do.
+/// Whether modes distinguish training from validation in the run; else the names of losses do.
 bool has_evaluation(const Trial& run);
 
 /// What a loss is of in a run without EVAL steps, by its name, as XGBoost gives them: "train-rmse",

@@ -1,55 +1,56 @@
 // Gradients became so small that learning stops: mean(|gradient|) < threshold for any tensor of the
 // collection gradients.
 
-#include <array>
-#include <limits>
-
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
-#include "tensor_rule.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
+#include "plain_reductions.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kAbsMean{ReductionOp::Mean, true};
-
 class VanishingGradient final : public TensorRule {
  public:
-  static constexpr std::string_view kName = "VanishingGradient";
-  static constexpr std::string_view kSummary = "gradients became so small that learning stops";
-  static constexpr std::string_view kDescription = R"(
-Of every tensor of the collection gradients, each worker's copy by itself,
-
-    abs_mean = mean(|g|) < threshold
-
-fires. A mean of exactly the threshold does not. Each step is judged by itself, the first one like
-any other, in every mode; hooks save gradients in training only.
-
-The saved abs_mean is taken, else l1 (or the sum of magnitudes) divided by the number of elements:
-then the index is all that is read. Without any of these the raw value is read, every element once.
-A tensor of which neither was saved is skipped, and so are text and empty tensors. NaN never fires:
-that is for ExplodingTensor.
-
-The reduction abs_mean of the gradients, saved every 10 to 100 steps, is enough and costs hardly
-anything. Gradients also become small when training has converged; where that is the plan, a smaller
-threshold, or an end step, keeps the rule quiet.
-)";
-  static constexpr std::string_view kExample = "VanishingGradient,threshold=1e-6";
-  static constexpr std::array kParameters = {
-      ParameterInfo{"threshold", "float", "1e-7",
-                    "fires when the mean magnitude of a gradient is below this (>= 0)"}};
   struct Options {
     double threshold = 0;
   };
-  static Options read(ParameterReader& reader) {
-    return {reader.number("threshold", 0, std::numeric_limits<double>::max())};
+
+  static RuleDefinition definition() {
+    return define_rule<VanishingGradient>(
+        {.name = "VanishingGradient",
+         .summary = "gradients became so small that learning stops",
+         .description = R"(
+For every tensor of the collection gradients, separately for each worker,
+
+    abs_mean = mean(|g|) < threshold
+
+fires. A mean of exactly the threshold does not fire. The rule judges each step by itself, in every
+mode; hooks save gradients in training only.
+
+The rule reads the saved abs_mean, else l1 (or the sum of magnitudes) divided by the number of
+elements; then it reads the index only. Without any of these it reads the raw value, every element
+once. A tensor without any of these is skipped, and so are text and empty tensors. NaN never fires:
+ExplodingTensor finds it.
+
+The reduction abs_mean of the gradients, saved every 10 to 100 steps, is enough and costs little.
+Gradients also become small when training has converged; where that is planned, a smaller threshold,
+or an end step, prevents findings.
+)",
+         .example = "VanishingGradient,threshold=1e-6"},
+        {option(&Options::threshold,
+                {.name = "threshold",
+                 .default_text = "1e-7",
+                 .range = {.least = 0},
+                 .help = "fires when the mean magnitude of a gradient is below this (>= 0)"})});
   }
+
   static RuleNeeds needs(const Options& /*options*/) {
     return {{{.tensors = {.collections = {"gradients"}}, .suffices = sources_of(kAbsMean)}}};
   }
 
   VanishingGradient(Trial& base, const Options& options)
-      : TensorRule(base, kName, needs(options)), threshold_(options.threshold) {}
+      : TensorRule(base, needs(options)), threshold_(options.threshold) {}
 
  private:
   void judge(TensorCopy& copy) override {
@@ -58,7 +59,7 @@ threshold, or an end step, keeps the rule quiet.
     if (!mean) return;
     copy.judged(mean->value < threshold_, mean->value, threshold_, [&] {
       const std::string compared = comparison_text(mean->value, "<", threshold_);
-      return Words{std::string(mean->origin_text()), compared, "abs_mean " + compared};
+      return JudgementText{std::string(mean->origin_text()), compared, "abs_mean " + compared};
     });
   }
 
@@ -67,6 +68,6 @@ threshold, or an end step, keeps the rule quiet.
 
 }  // namespace
 
-BuiltinRule vanishing_gradient() { return builtin_rule<VanishingGradient>(); }
+RuleDefinition vanishing_gradient() { return VanishingGradient::definition(); }
 
 }  // namespace cupel

@@ -1,3 +1,9 @@
+// Verdict lines as JSON and as text.
+//
+// The JSON is for programs: keys in the documented order, null for what is unset. The text is for
+// people: a line for each finding or observation, workers only where there are several. Names and
+// messages come from outside and are escaped in both. Pure functions, for any thread.
+
 #include "cupel/rules/verdict_line.h"
 
 #include <algorithm>
@@ -11,11 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/natural_order.h"
+#include "cupel/core/number_text.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/note_json.h"
-#include "cupel/rules/number_text.h"
-#include "json_text.h"
-#include "natural_order.h"
 
 namespace cupel {
 namespace {
@@ -23,7 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One JSON object, written as it goes: to gather it as Json first takes several times as long, and
-// a line stands between what went wrong and whoever is to hear of it.
+// a line stands between an error and its reader.
 class ObjectText {
  public:
   explicit ObjectText(std::string& text) : text_(text) { text_ += '{'; }

@@ -1,3 +1,9 @@
+// POST requests by libcurl.
+//
+// One request at a time, on the calling thread, which is the action queue's; `go_on` is asked
+// during the transfer and ends it. Certificates are verified and redirects are not followed. A
+// message never holds the URL, which may hold secrets. A failure is a result, not an exception.
+
 #include "webhook.h"
 
 #include <curl/curl.h>

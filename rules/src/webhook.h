@@ -8,13 +8,13 @@
 
 namespace cupel {
 
-/// What came of one POST. The message never shows the URL.
+/// The result of one POST. The message never shows the URL.
 struct WebhookAnswer {
   enum class How {
     Answered,  ///< With `status`.
-    Failed,    ///< Nobody answered, or not in time.
-    Unusable,  ///< The URL is of no use.
-    Stopped,   ///< Because go_on said so.
+    Failed,    ///< There was no answer, or none in time.
+    Unusable,  ///< The URL cannot be used.
+    Stopped,   ///< go_on returned false.
   };
   How how = How::Failed;
   long status = 0;

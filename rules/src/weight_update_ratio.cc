@@ -1,26 +1,27 @@
 // Weights change too much or too little between two saved steps: ratio = |W - P| / (|P| + epsilon),
 // where P is the weights at an earlier step and |.| the Euclidean norm of all elements.
 //
-// Where the norms of both were saved, they bound the ratio from both sides, and often settle it:
+// Where the norms of both were saved, they bound the ratio from both sides, and often that is
+// enough:
 //   | |W| - |P| | <= |W - P| <= |W| + |P|
 
 #include <array>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <optional>
 
 #include "builtin_table.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/tensor_rule.h"
 #include "elements.h"
 #include "euclidean_norm.h"
 #include "judged_mode.h"
-#include "tensor_rule.h"
+#include "plain_reductions.h"
 
 namespace cupel {
 namespace {
 
-constexpr Reduction kL2{ReductionOp::L2, false};
 // A saved norm is right to about 1e-15; bounds must stay true though it was rounded.
 constexpr double kRounding = 1e-13;
 
@@ -42,49 +43,55 @@ SavedWeight saved_of(const RecordView& record, Mode judged) {
 
 class WeightUpdateRatio final : public HistoryRule {
  public:
-  static constexpr std::string_view kName = "WeightUpdateRatio";
-  static constexpr std::string_view kSummary = "weights change too much or too little";
-  static constexpr std::string_view kDescription = R"(
-Compares weights W with P, the same weights at an earlier step, from the same worker:
+  struct Options {
+    std::optional<std::int64_t> num_steps;
+    double large = 0;
+    double small = 0;
+    double epsilon = 0;
+  };
+
+  static RuleDefinition definition() {
+    return define_rule<WeightUpdateRatio>(
+        {.name = "WeightUpdateRatio",
+         .summary = "weights change too much or too little",
+         .description = R"(
+The rule compares weights W with P, the same weights at an earlier step, from the same worker:
 
     ratio = |W - P| / (|P| + epsilon)
     ratio > large_threshold, or ratio < small_threshold, fires
 
-where |.| is the Euclidean norm of all elements; both comparisons are strict. Without num_steps, P
-is what was saved last before W; with it, the earliest save at most num_steps steps before W. The
-steps are those of TRAIN if the run has any, counted in that mode, else all of them.
+|.| is the Euclidean norm of all elements; both comparisons are strict. Without num_steps, P is the
+value that was saved last before W. With num_steps, P is the earliest value that was saved at most
+num_steps steps before W. The steps are those of TRAIN if the run has any, counted in that mode,
+else all steps.
 
-The first saved step has nothing to be compared with and never fires; a step that finds no P within
-num_steps, or one of another shape, is skipped. Weights that do not change at all have ratio 0 and
-fire. NaN never fires. What was saved without a raw value is no P for what has one.
+The first saved step has nothing to be compared with and never fires. A step without P within
+num_steps, or with a P of another shape, is skipped. Weights that do not change at all have ratio 0
+and fire. NaN never fires. A step that was saved without a raw value is no P for a step that has
+one.
 
-Saved norms l2 of both steps bound the ratio from both sides and often settle it; else both raw
-values are read. Saving weights, with l2, every num_steps steps feeds the rule.
-)";
-  static constexpr std::string_view kExample =
-      "WeightUpdateRatio,num_steps=100,large_threshold=0.5";
-  static constexpr double kMost = std::numeric_limits<double>::max();
-  static constexpr std::array kParameters = {
-      ParameterInfo{"num_steps", "int", "",
-                    "compare with the earliest weights saved at most so many steps before (>= 1); "
-                    "default: with the latest saved before"},
-      ParameterInfo{"large_threshold", "float", "10.0",
-                    "fires when the ratio is above this (>= 0)"},
-      ParameterInfo{"small_threshold", "float", "1e-8",
-                    "fires when the ratio is below this (>= 0)"},
-      ParameterInfo{"epsilon", "float", "1e-9", "added to the norm of the earlier weights (> 0)"}};
-  struct Options {
-    std::optional<std::int64_t> num_steps = std::nullopt;
-    double large = 10;
-    double small = 1e-8;
-    double epsilon = 1e-9;
-  };
-
-  static Options read(ParameterReader& reader) {
-    return {.num_steps = reader.optional_integer("num_steps", 1),
-            .large = reader.number("large_threshold", 0, kMost),
-            .small = reader.number("small_threshold", 0, kMost),
-            .epsilon = reader.number("epsilon", {.most = kMost, .open_below = true})};
+Saved norms l2 of both steps bound the ratio from both sides, and often that is enough; otherwise
+the rule reads both raw values. Weights with l2, saved every num_steps steps, feed the rule.
+)",
+         .example = "WeightUpdateRatio,num_steps=100,large_threshold=0.5"},
+        {option(&Options::num_steps,
+                {.name = "num_steps",
+                 .range = {.least = 1},
+                 .help =
+                     "compare with the earliest weights saved at most so many steps before (>= 1); "
+                     "default: with the latest saved before"}),
+         option(&Options::large, {.name = "large_threshold",
+                                  .default_text = "10.0",
+                                  .range = {.least = 0},
+                                  .help = "fires when the ratio is above this (>= 0)"}),
+         option(&Options::small, {.name = "small_threshold",
+                                  .default_text = "1e-8",
+                                  .range = {.least = 0},
+                                  .help = "fires when the ratio is below this (>= 0)"}),
+         option(&Options::epsilon, {.name = "epsilon",
+                                    .default_text = "1e-9",
+                                    .range = {.least = 0, .open_below = true},
+                                    .help = "added to the norm of the earlier weights (> 0)"})});
   }
 
   static RuleNeeds needs(const Options& options) {
@@ -98,7 +105,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
   }
 
   WeightUpdateRatio(Trial& base, const Options& options)
-      : HistoryRule(base, kName, needs(options)), options_(options) {}
+      : HistoryRule(base, needs(options)), options_(options) {}
 
  private:
   using History = std::deque<SavedWeight>;
@@ -142,7 +149,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
     if (!copy.has_numbers()) return;
     const History& history = histories_.of(copy.record());
     const SavedWeight now = saved_of(copy.record(), judged());
-    if (now.l2) copy.met(*now.l2);
+    if (now.l2) copy.saw(*now.l2);
     if (!now.has_value && !now.l2) return copy.skip("neither the raw value nor l2 was saved");
     const SavedWeight* before = partner(history, now.number, [&](const SavedWeight& saved) {
       return now.has_value ? saved.has_value : saved.l2.has_value();
@@ -158,7 +165,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
 
   void without_partner(TensorCopy& copy, const History& history, const SavedWeight& now) const {
     if (history.empty())
-      return copy.noted([] { return Words{"nothing", "the first saved step", {}}; });
+      return copy.remembered([] { return JudgementText{"nothing", "the first saved step", {}}; });
     std::string where = "before " + step_text(now.number, judged());
     if (options_.num_steps)
       where = "in the " + std::to_string(*options_.num_steps) + " steps " + where;
@@ -171,7 +178,7 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
            copy.record().record().shape;
   }
 
-  // Whether the norms in the index settle it.
+  // Returns whether the norms in the index are enough.
   bool judge_norms(TensorCopy& copy, const SavedWeight& now, const SavedWeight& before) const {
     if (!now.l2 || !before.l2) return false;
     const double denominator = *before.l2 + options_.epsilon;
@@ -189,8 +196,8 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
                                          : short_text(options_.small) + " <= " + short_text(least) +
                                                " ... " + short_text(most) +
                                                " <= " + short_text(options_.large);
-      return Words{"l2 (saved), bounds of the ratio", compared,
-                   "update ratio at least " + compared + since(before)};
+      return JudgementText{"l2 (saved), bounds of the ratio", compared,
+                           "update ratio at least " + compared + since(before)};
     });
     return true;
   }
@@ -219,7 +226,8 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
       if (!small) compared = comparison_text(ratio, ">", options_.large);
       if (!large)
         compared += (compared.empty() ? "" : ", ") + comparison_text(ratio, "<", options_.small);
-      return Words{"the change (from raw)", compared, "update ratio " + compared + since(before)};
+      return JudgementText{"the change (from raw)", compared,
+                           "update ratio " + compared + since(before)};
     });
   }
 
@@ -233,6 +241,6 @@ values are read. Saving weights, with l2, every num_steps steps feeds the rule.
 
 }  // namespace
 
-BuiltinRule weight_update_ratio() { return builtin_rule<WeightUpdateRatio>(); }
+RuleDefinition weight_update_ratio() { return WeightUpdateRatio::definition(); }
 
 }  // namespace cupel

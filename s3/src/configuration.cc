@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 
 namespace cupel::s3 {
@@ -13,11 +14,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool is_true(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text == "true";
-}
+bool is_true(std::string_view text) { return same_but_for_case(text, "true"); }
 
 /// Asks one place after another for a setting; an empty answer counts as none.
 class Lookup {
@@ -116,9 +113,7 @@ std::string Configuration::base_path(std::string_view bucket) const {
 }
 
 bool is_region(std::string_view text) noexcept {
-  const auto is_fine = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  };
+  const auto is_fine = [](char c) { return is_lower(c) || is_digit(c) || c == '-'; };
   return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, is_fine);
 }
 

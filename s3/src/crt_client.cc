@@ -10,13 +10,13 @@
 #include <aws/auth/signing_result.h>
 
 #include <map>
-#include <mutex>
 #include <tuple>
 
 #include "crt_connections.h"
 #include "crt_credentials.h"
 #include "crt_exchange.h"
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel::s3 {
 namespace {
@@ -120,7 +120,7 @@ class CrtClient final : public S3Client {
  private:
   const Connections& connections(const Origin& origin) {
     const std::string name = origin.authority() + (origin.tls ? " tls" : "");
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = connections_.find(name);
     if (found != connections_.end()) return found->second;
     if (connections_.size() == kMostServers)
@@ -131,8 +131,9 @@ class CrtClient final : public S3Client {
   const std::chrono::milliseconds connect_limit_;
   const TlsContext tls_;
   CredentialsSource credentials_;
-  std::mutex mutex_;
-  std::map<std::string, Connections> connections_;  // guarded by mutex_; they only get more
+  Mutex mutex_;
+  // They only get more.
+  std::map<std::string, Connections> connections_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -140,8 +141,8 @@ class CrtClient final : public S3Client {
 std::shared_ptr<S3Client> shared_client(const Configuration& configuration) {
   if (is_forked())
     throw TransportError(Trouble::Forked, "a store is opened in a child of a process that had one");
-  static std::mutex mutex;
-  static std::map<Key, std::weak_ptr<CrtClient>> clients;  // guarded by mutex
+  static Mutex mutex;
+  static std::map<Key, std::weak_ptr<CrtClient>> clients CUPEL_GUARDED_BY(mutex);
   const S3Options& options = configuration.options;
   const std::string server = configuration.endpoint
                                  ? (configuration.endpoint->origin.tls ? "https://" : "http://") +
@@ -149,7 +150,7 @@ std::shared_ptr<S3Client> shared_client(const Configuration& configuration) {
                                  : "";
   const Key key(server, configuration.region, configuration.profile, configuration.ca_bundle,
                 options.verify_tls, options.connect_limit.count());
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (auto client = clients[key].lock()) return client;
   std::string why;
   TlsContext tls = make_tls_context(options.verify_tls, configuration.ca_bundle, why);

@@ -4,11 +4,10 @@
 #include <aws/io/socket.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "cupel/core/mutex.h"
 #include "proxy.h"
 #include "s3_client.h"
 
@@ -24,16 +23,16 @@ constexpr std::uint64_t kIdleMilliseconds = 3000;
 
 /// A connection that is on its way. The caller may give up before it comes.
 struct Arrival {
-  std::mutex mutex;
-  std::condition_variable_any come;
-  bool done = false;  // guarded by mutex, as are the following
-  bool unwanted = false;
-  int error = 0;
-  aws_http_connection* connection = nullptr;
-  aws_http_connection_manager* manager = nullptr;
+  Mutex mutex;
+  StoppableCondition come;
+  bool done CUPEL_GUARDED_BY(mutex) = false;
+  bool unwanted CUPEL_GUARDED_BY(mutex) = false;
+  int error CUPEL_GUARDED_BY(mutex) = 0;
+  aws_http_connection* connection CUPEL_GUARDED_BY(mutex) = nullptr;
+  aws_http_connection_manager* manager = nullptr;  // constant once a connection is asked for
 
   void fail(int with) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (std::exchange(done, true)) return;
     unwanted = true;
     error = with;
@@ -46,21 +45,21 @@ struct Arrival {
 class Waiting {
  public:
   void add(std::shared_ptr<Arrival> arrival) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     arrivals_.push_back(std::move(arrival));
   }
   void remove(const std::shared_ptr<Arrival>& arrival) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(arrivals_, arrival);
   }
   void fail(int error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& arrival : arrivals_) arrival->fail(error);
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Arrival>> arrivals_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::shared_ptr<Arrival>> arrivals_ CUPEL_GUARDED_BY(mutex_);
 };
 
 extern "C" {
@@ -69,7 +68,7 @@ static void take_connection(aws_http_connection* connection, int error, void* us
   const std::unique_ptr<std::shared_ptr<Arrival>> owned(
       static_cast<std::shared_ptr<Arrival>*>(user_data));
   Arrival& arrival = **owned;
-  const std::lock_guard lock(arrival.mutex);
+  const MutexLock lock(arrival.mutex);
   if (arrival.unwanted) {
     if (connection != nullptr)
       aws_http_connection_manager_release_connection(arrival.manager, connection);
@@ -132,11 +131,14 @@ Lease::Lease(const Connections& connections, const std::stop_token& stop)
   auto given = std::make_unique<std::shared_ptr<Arrival>>(arrival);
   aws_http_connection_manager_acquire_connection(manager_, take_connection, given.release());
   {
-    std::unique_lock lock(arrival->mutex);
-    if (!arrival->come.wait(lock, stop, [&] { return arrival->done; })) arrival->unwanted = true;
+    MutexLock lock(arrival->mutex);
+    if (!arrival->come.wait(lock, stop,
+                            [&]() CUPEL_REQUIRES(arrival->mutex) { return arrival->done; }))
+      arrival->unwanted = true;
   }
   connections.waiting_->remove(arrival);
-  // It changes no more: whoever comes finds it done, or unwanted.
+  // The arrival changes no more: a thread that comes later finds it done, or unwanted.
+  const MutexLock lock(arrival->mutex);
   if (!arrival->done) throw TransportError(Trouble::Stopped, "connecting was given up");
   connection_ = arrival->connection;
   if (connection_ != nullptr) return;

@@ -3,7 +3,6 @@
 
 #include "crt_credentials.h"
 
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "crt_credential_process.h"
 #include "crt_profile.h"
+#include "cupel/core/mutex.h"
 #include "s3_client.h"
 #include "url.h"
 
@@ -132,11 +132,11 @@ CredentialsProvider make_chain(const std::string& profile, aws_tls_ctx* tls) {
 
 /// One query's answer. The caller may give up before it comes.
 struct Answer {
-  std::mutex mutex;
-  std::condition_variable_any come;
-  bool done = false;  // guarded by mutex, as are the following
-  int error = 0;
-  Credentials credentials;
+  Mutex mutex;
+  StoppableCondition come;
+  bool done CUPEL_GUARDED_BY(mutex) = false;
+  int error CUPEL_GUARDED_BY(mutex) = 0;
+  Credentials credentials CUPEL_GUARDED_BY(mutex);
 };
 
 extern "C" {
@@ -145,7 +145,7 @@ static void take_credentials(aws_credentials* credentials, int error, void* user
   const std::unique_ptr<std::shared_ptr<Answer>> owned(
       static_cast<std::shared_ptr<Answer>*>(user_data));
   Answer& answer = **owned;
-  const std::lock_guard lock(answer.mutex);
+  const MutexLock lock(answer.mutex);
   if (credentials != nullptr) {
     aws_credentials_acquire(credentials);
     answer.credentials.reset(credentials);
@@ -163,14 +163,14 @@ CredentialsSource::CredentialsSource(std::string profile, aws_tls_ctx* tls)
     : profile_(profile.empty() ? "default" : std::move(profile)), tls_(tls) {}
 
 std::shared_ptr<aws_credentials_provider> CredentialsSource::provider() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!provider_) provider_ = make_chain(profile_, tls_);
   if (!provider_) throw TransportError(Trouble::NoCredentials, crt_text(aws_last_error()));
   return provider_;
 }
 
 void CredentialsSource::forget() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   provider_.reset();
 }
 
@@ -182,8 +182,8 @@ Credentials CredentialsSource::get(const std::stop_token& stop) {
       AWS_OP_SUCCESS)
     throw TransportError(Trouble::NoCredentials, crt_text(aws_last_error()));
   static_cast<void>(given.release());
-  std::unique_lock lock(answer->mutex);
-  if (!answer->come.wait(lock, stop, [&] { return answer->done; }))
+  MutexLock lock(answer->mutex);
+  if (!answer->come.wait(lock, stop, [&]() CUPEL_REQUIRES(answer->mutex) { return answer->done; }))
     throw TransportError(Trouble::Stopped, "the wait for credentials was given up");
   if (!answer->credentials) {
     forget();  // files and variables may have something the next time

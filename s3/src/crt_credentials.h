@@ -1,11 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
 #include "crt_runtime.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel::s3 {
 
@@ -28,8 +28,9 @@ class CredentialsSource {
 
   const std::string profile_;
   aws_tls_ctx* const tls_;
-  std::mutex mutex_;
-  std::shared_ptr<aws_credentials_provider> provider_;  // guarded by mutex_; null: to be made
+  Mutex mutex_;
+  // Null: to be made.
+  std::shared_ptr<aws_credentials_provider> provider_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel::s3

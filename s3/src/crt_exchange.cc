@@ -1,10 +1,13 @@
 #include "crt_exchange.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <limits>
+
+#include "cupel/core/ascii.h"
+#include "cupel/core/mutex.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel::s3 {
 namespace {
@@ -114,19 +117,6 @@ void add_header(aws_http_message* message, std::string_view name, std::string_vi
   if (aws_http_message_add_header(message, header) != AWS_OP_SUCCESS) throw std::bad_alloc();
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
-std::uint64_t number_or_zero(std::string_view text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 }  // namespace
 
 Exchange::Exchange(const HttpRequest& request)
@@ -156,18 +146,17 @@ HttpResponse Exchange::run(aws_http_connection* connection, const std::stop_toke
   const Stream stream(aws_http_connection_make_request(connection, &options));
   if (!stream || aws_http_stream_activate(stream.get()) != AWS_OP_SUCCESS)
     throw TransportError(Trouble::Broken, crt_text(aws_last_error()));
-  await(connection, stop);
-  if (error_ != 0) {
+  if (const int error = await(connection, stop); error != 0) {
     aws_http_connection_close(connection);
-    fail();
+    fail(error);
   }
   return std::move(response_);
 }
 
 /// Waits window by window: in each one enough has to move.
-void Exchange::await(aws_http_connection* connection, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto is_done = [&] { return done_; };
+int Exchange::await(aws_http_connection* connection, const std::stop_token& stop) {
+  MutexLock lock(mutex_);
+  const auto is_done = [&]() CUPEL_REQUIRES(mutex_) { return done_; };
   std::uint64_t before = moved_;
   Trouble given_up = Trouble::Silent;
   while (!completed_.wait_for(lock, stop, request_.limits.silence, is_done)) {
@@ -178,10 +167,11 @@ void Exchange::await(aws_http_connection* connection, const std::stop_token& sto
       continue;
     }
     aws_http_connection_close(connection);
-    completed_.wait(lock, is_done);  // the library calls back for every stream
+    completed_.wait(lock, {}, is_done);  // the library calls back for every stream
     if (error_ != 0) trouble_ = given_up;
-    return;
+    break;
   }
+  return error_;
 }
 
 int Exchange::on_headers(aws_http_stream* stream, aws_http_header_block block,
@@ -202,7 +192,7 @@ int Exchange::on_headers(aws_http_stream* stream, aws_http_header_block block,
 }
 
 void Exchange::keep(std::string_view name, std::string_view value) {
-  const std::string wanted = lower(name.substr(0, 64));
+  const std::string wanted = lower_case(name.substr(0, 64));
   if (std::ranges::find(kKept, wanted) != std::end(kKept) && value.size() <= kLongestValue)
     response_.headers[wanted] = value;
 }
@@ -210,7 +200,8 @@ void Exchange::keep(std::string_view name, std::string_view value) {
 int Exchange::on_headers_done(aws_http_header_block block) {
   const bool keeps_body = response_.ok() && request_.into.empty() && request_.method != "HEAD";
   if (block != AWS_HTTP_HEADER_BLOCK_MAIN || !keeps_body) return AWS_OP_SUCCESS;
-  const std::uint64_t length = number_or_zero(response_.header("content-length"));
+  const std::uint64_t length =
+      parse_integer<std::uint64_t>(response_.header("content-length")).value_or(0);
   if (length > request_.at_most) return refuse(Trouble::TooLong);
   try {
     response_.body.reserve(static_cast<std::size_t>(length));
@@ -263,13 +254,13 @@ int Exchange::refuse(Trouble trouble) {
 }
 
 void Exchange::on_complete(int error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = error;
   done_ = true;
   completed_.notify_all();
 }
 
-void Exchange::fail() const {
+void Exchange::fail(int error) const {
   switch (trouble_) {
     case Trouble::Silent:
       throw TransportError(trouble_, "the server is silent or too slow");
@@ -278,7 +269,7 @@ void Exchange::fail() const {
     case Trouble::Stopped:
       throw TransportError(trouble_, "the call was ended");
     default:
-      throw TransportError(trouble_, crt_text(error_));
+      throw TransportError(trouble_, crt_text(error));
   }
 }
 

@@ -5,11 +5,10 @@
 #include <aws/io/stream.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 
 #include "crt_handle.h"
+#include "cupel/core/mutex.h"
 #include "s3_client.h"
 
 namespace cupel::s3 {
@@ -41,11 +40,12 @@ class Exchange {
   void on_complete(int error);
 
  private:
-  void await(aws_http_connection* connection, const std::stop_token& stop);
+  // Returns the error of the library; 0 if the exchange was completed.
+  int await(aws_http_connection* connection, const std::stop_token& stop);
   void keep(std::string_view name, std::string_view value);
   int take(std::string_view data);
   int refuse(Trouble trouble);
-  [[noreturn]] void fail() const;
+  [[noreturn]] void fail(int error) const;
 
   const HttpRequest& request_;
   Message message_;
@@ -57,10 +57,10 @@ class Exchange {
   Trouble trouble_ = Trouble::Broken;
   std::atomic<std::uint64_t> moved_ = 0;  // bytes in both directions
 
-  std::mutex mutex_;
-  std::condition_variable_any completed_;
-  bool done_ = false;  // guarded by mutex_, as is error_
-  int error_ = 0;
+  Mutex mutex_;
+  StoppableCondition completed_;
+  bool done_ CUPEL_GUARDED_BY(mutex_) = false;
+  int error_ CUPEL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cupel::s3

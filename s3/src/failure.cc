@@ -1,8 +1,8 @@
 #include "failure.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "cupel/core/number_text.h"
 #include "replies.h"
 
 namespace cupel::s3 {
@@ -104,11 +104,8 @@ std::string facts_of(const HttpResponse& response, const ErrorReply& reply) {
 
 /// Retry-After in seconds; dates are not read, they would need the service's clock.
 std::chrono::milliseconds pause_of(const HttpResponse& response) {
-  const std::string_view text = response.header("retry-after");
-  unsigned seconds = 0;
-  const char* const end = text.data() + text.size();
-  const bool is_number = !text.empty() && std::from_chars(text.data(), end, seconds).ptr == end;
-  return std::chrono::seconds(is_number ? std::min(seconds, 3600U) : 0U);
+  const auto seconds = parse_integer<unsigned>(response.header("retry-after"));
+  return std::chrono::seconds(std::min(seconds.value_or(0), 3600U));
 }
 
 Failure described(std::string_view cause, std::string_view advice, Retry retry) {

@@ -1,17 +1,16 @@
 #include "identity.h"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
+
+#include "cupel/core/number_text.h"
 
 namespace cupel::s3 {
 namespace {
 
 int number(std::string_view text, std::size_t at, std::size_t size) {
-  int value = -1;
-  const char* const end = text.data() + at + size;
-  return std::from_chars(text.data() + at, end, value).ptr == end ? value : -1;
+  return parse_integer<int>(text.substr(at, size)).value_or(-1);
 }
 
 }  // namespace

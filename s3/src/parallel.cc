@@ -3,25 +3,28 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "cupel/core/mutex.h"
 
 namespace cupel::s3 {
 
 void run_parallel(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& task) {
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr first;  // guarded by mutex
+  struct First {
+    Mutex mutex;
+    std::exception_ptr error CUPEL_GUARDED_BY(mutex);
+  } first;
   const auto work = [&] {
     for (std::size_t i = next++; i < count; i = next++) try {
         task(i);
       } catch (...) {
         next = count;
-        const std::lock_guard lock(mutex);
-        if (!first) first = std::current_exception();
+        const MutexLock lock(first.mutex);
+        if (!first.error) first.error = std::current_exception();
       }
   };
   {
@@ -32,7 +35,8 @@ void run_parallel(std::size_t count, std::size_t threads,
     }
     work();
   }
-  if (first) std::rethrow_exception(first);
+  const MutexLock lock(first.mutex);
+  if (first.error) std::rethrow_exception(first.error);
 }
 
 }  // namespace cupel::s3

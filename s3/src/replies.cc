@@ -1,8 +1,8 @@
 #include "replies.h"
 
-#include <charconv>
 #include <utility>
 
+#include "cupel/core/number_text.h"
 #include "identity.h"
 #include "url.h"
 #include "xml.h"
@@ -11,12 +11,6 @@ namespace cupel::s3 {
 namespace {
 
 constexpr std::size_t kLongestToken = 4096;
-
-bool read_number(std::string_view text, std::uint64_t& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end;
-}
 
 /// Gathers a listing while the document is read.
 class Listing {
@@ -55,8 +49,11 @@ class Listing {
     if (name == "Contents/Key") object_.name = text;
     if (name == "Contents/ETag") object_.etag = text;
     if (name == "Contents/LastModified") object_.changed = whole_seconds(text);
-    if (name == "Contents/Size")
-      has_size_ = read_number(text, object_.size) && object_.size <= kLargestObject;
+    if (name == "Contents/Size") {
+      const auto size = parse_integer<std::uint64_t>(text);
+      object_.size = size.value_or(0);
+      has_size_ = size && *size <= kLargestObject;
+    }
   }
 
   void end_object() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/store/store.h"
 
@@ -11,10 +12,10 @@ namespace {
 constexpr std::string_view kScheme = "s3://";
 constexpr std::size_t kLongestName = 1024;
 
-bool is_lower_or_digit(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_lower_or_digit(char c) noexcept { return is_lower(c) || is_digit(c); }
 
 bool looks_like_an_address(std::string_view bucket) noexcept {
-  const auto is_part = [](char c) { return c == '.' || (c >= '0' && c <= '9'); };
+  const auto is_part = [](char c) { return c == '.' || is_digit(c); };
   return std::ranges::all_of(bucket, is_part) && std::ranges::count(bucket, '.') == 3;
 }
 

@@ -1,11 +1,11 @@
 #include "cupel/s3/s3_store.h"
 
-#include <charconv>
 #include <utility>
 
 #include "crt_client.h"
 #include "crt_profile.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "identity.h"
 #include "listing.h"
 #include "parallel.h"
@@ -48,16 +48,9 @@ bool is_absent(const HttpResponse& response) {
   return code == "NoSuchKey" || (code.empty() && response.body.empty());
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
-}
-
 const char* flaw_of_size(const HttpResponse& response) {
-  const auto size = number_of(response.header("content-length"));
-  const auto written = number_of(response.header(s3::kSizeHeader));
+  const auto size = parse_integer<std::uint64_t>(response.header("content-length"));
+  const auto written = parse_integer<std::uint64_t>(response.header(s3::kSizeHeader));
   if (!size || *size > s3::kLargestObject) return "it does not tell the size";
   return !written || *written == *size ? nullptr : "it tells two sizes";
 }
@@ -82,9 +75,9 @@ const char* flaw_of_range(const HttpResponse& response, const s3::Fetch& fetch) 
   const std::size_t slash = text.find('/');
   if (dash == std::string_view::npos || slash == std::string_view::npos || slash < dash)
     return "it does not say which part it is";
-  const auto first = number_of(text.substr(0, dash));
-  const auto last = number_of(text.substr(dash + 1, slash - dash - 1));
-  const auto total = number_of(text.substr(slash + 1));
+  const auto first = parse_integer<std::uint64_t>(text.substr(0, dash));
+  const auto last = parse_integer<std::uint64_t>(text.substr(dash + 1, slash - dash - 1));
+  const auto total = parse_integer<std::uint64_t>(text.substr(slash + 1));
   if (!first || !last || !total) return "it does not say which part it is";
   const std::uint64_t end = std::min(fetch.offset + fetch.size, *total);
   const bool fits =
@@ -209,7 +202,8 @@ std::optional<ObjectInfo> S3Store::stat(std::string_view key) const {
   call.flaw = flaw_of_size;
   const HttpResponse response = session.call(call);
   if (response.ok())
-    return ObjectInfo{std::string(key), number_of(response.header("content-length")).value_or(0),
+    return ObjectInfo{std::string(key),
+                      parse_integer<std::uint64_t>(response.header("content-length")).value_or(0),
                       s3::identity_of(response.header("etag"), response.header("last-modified"))};
   if (response.status == 404) return std::nullopt;
   // An answer to HEAD has no words. One to GET does.

@@ -1,13 +1,12 @@
 #include "s3_watch.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "listing.h"
 #include "session.h"
 
@@ -45,14 +44,15 @@ class S3Watch final : public Watch {
         take_wake();
         return true;
       }
-      std::unique_lock lock(mutex_);
-      woken_or_.wait_until(lock, std::min(deadline, next_look_), [&] { return woken_; });
+      MutexLock lock(mutex_);
+      woken_or_.wait_until(lock, std::min(deadline, next_look_),
+                           [&]() CUPEL_REQUIRES(mutex_) { return woken_; });
       if (std::exchange(woken_, false) || Clock::now() >= deadline) return false;
     }
   }
 
   void wake() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
     if (looking_ != nullptr) looking_->stop();
     woken_or_.notify_all();
@@ -60,11 +60,11 @@ class S3Watch final : public Watch {
 
  private:
   bool is_woken() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return woken_;
   }
   void take_wake() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = false;
   }
 
@@ -112,7 +112,7 @@ class S3Watch final : public Watch {
 
    private:
     void set(Session* session) {
-      const std::lock_guard lock(watch_.mutex_);
+      const MutexLock lock(watch_.mutex_);
       watch_.looking_ = session;
     }
     S3Watch& watch_;
@@ -127,10 +127,10 @@ class S3Watch final : public Watch {
   Clock::time_point next_look_{};
   int looks_ = 0;
 
-  std::mutex mutex_;
-  std::condition_variable woken_or_;
-  bool woken_ = false;  // guarded by mutex_, as is looking_
-  Session* looking_ = nullptr;
+  Mutex mutex_;
+  ConditionVariable woken_or_;
+  bool woken_ CUPEL_GUARDED_BY(mutex_) = false;
+  Session* looking_ CUPEL_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace

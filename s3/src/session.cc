@@ -1,10 +1,10 @@
 #include "session.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <random>
 #include <utility>
 
+#include "cupel/core/mutex.h"
 #include "replies.h"
 
 namespace cupel::s3 {
@@ -50,9 +50,9 @@ class Session::Attempts {
     const milliseconds pause = std::max(asked, random_below(limit_));
     limit_ = std::min(2 * limit_, options_.longest_pause);
     if (Clock::now() + pause > begin_ + options_.retry_limit) return false;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop_, pause, [] { return false; });
+    Mutex mutex;
+    MutexLock lock(mutex);
+    StoppableCondition().wait_for(lock, stop_, pause, [] { return false; });
     return !stop_.stop_requested();
   }
 
@@ -154,7 +154,7 @@ bool Session::redirect(const HttpResponse& response, const Call& call, HttpReque
   const std::string place(header.empty() ? std::string_view(reply.region) : header);
   if (is_region(place) && place != request.region) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       region_ = place;
     }
     request = address(call);
@@ -170,7 +170,7 @@ bool Session::redirect(const HttpResponse& response, const Call& call, HttpReque
 }
 
 std::string Session::region() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return region_;
 }
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "configuration.h"
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "failure.h"
 #include "s3_client.h"
 
@@ -69,8 +69,9 @@ class Session {
   const Configuration configuration_;
   const S3Location location_;
   std::stop_source stop_;
-  mutable std::mutex mutex_;
-  std::string region_;  // guarded by mutex_; where the bucket turned out to be
+  mutable Mutex mutex_;
+  // Where the bucket turned out to be.
+  std::string region_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel::s3

@@ -1,14 +1,13 @@
 #include "upload.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 #include "parallel.h"
 #include "replies.h"
 
@@ -160,9 +159,7 @@ class Upload {
 }  // namespace
 
 std::string checksum_text(std::span<const std::byte> bytes) {
-  std::array<char, 9> text{};
-  std::snprintf(text.data(), text.size(), "%08x", crc32c(bytes));
-  return text.data();
+  return hexadecimal_text(crc32c(bytes), 8);
 }
 
 void upload(Session& session, std::string_view key, std::span<const std::byte> bytes) {

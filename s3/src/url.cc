@@ -1,24 +1,14 @@
 #include "url.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "cupel/core/ascii.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel::s3 {
 namespace {
 
-constexpr std::string_view kDigits = "0123456789ABCDEF";
-
-bool is_unreserved(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+bool is_unreserved(char c) noexcept { return is_word(c) || c == '-' || c == '.' || c == '~'; }
 
 bool is_visible(char c) noexcept { return c > ' ' && c < '\x7f'; }
 
@@ -33,8 +23,8 @@ std::string_view take_last_label(std::string_view& host) noexcept {
 bool is_name(std::string_view host) noexcept { return std::ranges::all_of(host, is_unreserved); }
 
 bool is_address(std::string_view host) noexcept {
-  return std::ranges::all_of(host,
-                             [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; });
+  return std::ranges::all_of(
+      host, [](char c) { return hexadecimal_value(c) >= 0 || c == ':' || c == '.'; });
 }
 
 /// Splits "host:port" or "[address]:port" into the origin; false if it is neither.
@@ -53,9 +43,8 @@ bool read_authority(std::string_view text, Origin& origin) {
   if (origin.host.empty()) return false;
   if (end == std::string_view::npos) return true;
   if (text[end] != ':') return false;
-  const char* const last = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + end + 1, last, origin.port);
-  return error == std::errc() && stop == last && origin.port != 0;
+  origin.port = parse_integer<decltype(origin.port)>(text.substr(end + 1)).value_or(0);
+  return origin.port != 0;
 }
 
 }  // namespace
@@ -64,14 +53,10 @@ std::string percent_encode(std::string_view text, Slashes slashes) {
   std::string encoded;
   encoded.reserve(text.size());
   for (const char c : text) {
-    if (is_unreserved(c) || (c == '/' && slashes == Slashes::Keep)) {
+    if (is_unreserved(c) || (c == '/' && slashes == Slashes::Keep))
       encoded += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    encoded += '%';
-    encoded += kDigits[byte >> 4U];
-    encoded += kDigits[byte & 15U];
+    else
+      append_percent_escape(encoded, c);
   }
   return encoded;
 }
@@ -85,8 +70,8 @@ std::optional<std::string> percent_decode(std::string_view text) {
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;
-    const int high = hex_value(text[i + 1]);
-    const int low = hex_value(text[i + 2]);
+    const int high = hexadecimal_value(text[i + 1]);
+    const int low = hexadecimal_value(text[i + 2]);
     if (high < 0 || low < 0) return std::nullopt;
     decoded += static_cast<char>(high * 16 + low);
     i += 2;

@@ -1,9 +1,11 @@
 #include "xml.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "cupel/core/number_text.h"
+#include "cupel/core/utf8.h"
 
 namespace cupel::s3 {
 namespace {
@@ -11,36 +13,13 @@ namespace {
 constexpr std::size_t kDeepest = 16;
 constexpr std::string_view kBlanks = " \t\r\n";
 
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) {
-    add(code);
-  } else if (code < 0x800) {
-    add(0xC0U | code >> 6U);
-    add(0x80U | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    add(0xE0U | code >> 12U);
-    add(0x80U | (code >> 6U & 0x3FU));
-    add(0x80U | (code & 0x3FU));
-  } else {
-    add(0xF0U | code >> 18U);
-    add(0x80U | (code >> 12U & 0x3FU));
-    add(0x80U | (code >> 6U & 0x3FU));
-    add(0x80U | (code & 0x3FU));
-  }
-}
-
 /// "#38" or "#x26"; nothing for what no document may contain.
 std::optional<std::uint32_t> character_of(std::string_view reference) {
   const bool hexadecimal = reference.starts_with("#x");
   reference.remove_prefix(hexadecimal ? 2 : 1);
-  std::uint32_t code = 0;
-  const char* const end = reference.data() + reference.size();
-  const auto [stop, error] = std::from_chars(reference.data(), end, code, hexadecimal ? 16 : 10);
-  const bool surrogate = code >= 0xD800 && code < 0xE000;
-  if (error != std::errc() || stop != end || code == 0 || code > 0x10FFFF || surrogate)
-    return std::nullopt;
-  return code;
+  const auto code = parse_integer<std::uint32_t>(reference, hexadecimal ? 16 : 10);
+  const bool surrogate = code && *code >= 0xD800 && *code < 0xE000;
+  return code && *code != 0 && *code <= 0x10FFFF && !surrogate ? code : std::nullopt;
 }
 
 bool append_entity(std::string& text, std::string_view name) {

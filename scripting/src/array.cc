@@ -1,3 +1,9 @@
+// Arrays: elements of a tensor that operations share and never change.
+//
+// An array refers to the bytes of a tensor's value or to a buffer of its own; slices of whole rows
+// share the bytes. Every loop asks the budget before each piece of work, and every buffer comes
+// from it; the budget throws where a limit is reached. The thread of the Lua state runs all of it.
+
 #include "array.h"
 
 #include <cstring>

@@ -149,7 +149,7 @@ void with_bits(DType dtype, F&& f) {
 Array slice(Budget& budget, const Array& array, std::size_t axis, std::int64_t first,
             std::int64_t count, std::int64_t step);
 
-/// The elements for which `mask`, a bool array of as many elements, says so: one-dimensional.
+/// The elements for which `mask`, a bool array of as many elements, is true: one-dimensional.
 Array select(Budget& budget, const Array& array, const Array& mask);
 
 /// A shape without one of its axes.

@@ -1,3 +1,9 @@
+// Arithmetic of arrays, element by element, as NumPy does it.
+//
+// Operands are read as doubles, some hundred elements at a time, and are broadcast to the common
+// shape while they are read. Results are f64 or bool arrays. The thread of the Lua state runs it;
+// the budget throws where a limit is reached.
+
 #include "array_arithmetic.h"
 
 #include <algorithm>
@@ -6,8 +12,8 @@
 #include <limits>
 
 #include "array_text.h"
+#include "broadcast.h"
 #include "cupel/stats/statistics.h"
-#include "stretched.h"
 
 namespace cupel::lua {
 namespace {
@@ -18,8 +24,8 @@ Cost dearest(Cost a, Cost b, Cost c = Cost::Simple) { return std::max({a, b, c})
 template <class F>
 void for_each_pair(Budget& budget, const Operand& a, const Operand& b, const Shape& shape,
                    Cost cost, F&& work) {
-  Stretched of_a(a, shape);
-  Stretched of_b(b, shape);
+  Broadcast of_a(a, shape);
+  Broadcast of_b(b, shape);
   bool goes_on = true;
   for_each_piece(budget, shape.elements(), dearest(cost, of_a.cost(), of_b.cost()),
                  [&](std::int64_t begin, std::int64_t count) {
@@ -78,7 +84,7 @@ bool close(double a, double b, const Closeness& closeness) noexcept {
          std::abs(a - b) <= closeness.absolute + closeness.relative * std::abs(b);
 }
 
-// A bool array of what f says of each index.
+// A bool array of the results of f for each index.
 template <class F>
 Array flags(Budget& budget, const Shape& shape, Cost cost, F f) {
   const Array::Blank result = Array::make(budget, DType::Bool, shape);

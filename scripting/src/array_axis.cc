@@ -1,5 +1,7 @@
-// Rows whose elements do not lie one after another are copied out first: some neighbouring ones
-// together, because they share the lines of the cache.
+// Reductions along one axis of an array.
+//
+// Rows whose elements are not next to each other are copied first, some neighbouring rows together,
+// because they share the lines of the cache. Copies ask the budget for memory and work.
 
 #include "array_axis.h"
 

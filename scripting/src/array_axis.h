@@ -13,7 +13,7 @@ namespace cupel::lua {
 /// A reduction of each row of elements: f64.
 Array reduce_axis(Budget& budget, const Array& array, std::size_t axis, Reduction reduction);
 
-/// What a function says of each row, as an array of one axis: f64.
+/// The results of a function for each row, as an array of one axis: f64.
 Array map_axis(Budget& budget, const Array& array, std::size_t axis,
                const std::function<double(const Array& row)>& function);
 

@@ -1,4 +1,7 @@
-// Arrays of some of an array's elements.
+// Slices, selections and equality of arrays.
+//
+// A slice whose elements lie next to each other shares the bytes of the array, every other one is a
+// copy. Copies ask the budget for memory and work.
 
 #include <algorithm>
 #include <cstring>

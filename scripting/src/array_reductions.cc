@@ -1,3 +1,9 @@
+// Reductions of whole arrays: statistics, norms, quantiles and places of extremes.
+//
+// The statistics are those of the room stats, to the bit, computed in pieces so that the budget is
+// asked between them. The thread of the Lua state runs it; the budget throws where a limit is
+// reached.
+
 #include "array_reductions.h"
 
 #include <algorithm>

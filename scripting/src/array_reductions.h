@@ -18,9 +18,9 @@ namespace cupel::lua {
 constexpr DType dtype_for_statistics(DType dtype) noexcept {
   return dtype == DType::Bool ? DType::U8 : dtype;
 }
-/// What compute_statistics says, to the bit.
+/// The result of compute_statistics, to the bit.
 Statistics statistics_of(Budget& budget, const Array& array);
-/// What compute_reductions says, to the bit; `known` are the array's statistics.
+/// The result of compute_reductions, to the bit; `known` are the array's statistics.
 double reduce(Budget& budget, const Array& array, Reduction reduction, const Statistics& known);
 /// How many elements are not 0.
 std::int64_t count_nonzero(Budget& budget, const Array& array);

@@ -44,7 +44,7 @@ class TextArray {
   std::size_t size_ = 0;
 };
 
-/// Tells whether texts are the same.
+/// Compares texts.
 class TextEquality {
  public:
   explicit TextEquality(Budget& budget) noexcept : work_(budget) {}

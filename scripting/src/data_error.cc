@@ -1,20 +1,31 @@
+// Errors of queries as values of scripts.
+//
+// An exception that a query of the run throws becomes a userdata with the fields of the exception;
+// another exception becomes a text with its place. The exception itself is kept, and goes to the
+// runner if the script does not catch the error. The memory of the error counts against the limit.
+
 #include "data_error.h"
 
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "arguments.h"
 #include "cupel/core/error.h"
 #include "sandbox_functions.h"
+#include "sol_binding.h"
 #include "trial_object.h"
 
 namespace cupel::lua {
+
+template <>
+struct ObjectType<DataError> {
+  static constexpr const char* kName = "data error";
+};
+
 namespace {
 
 constexpr std::int64_t kLookingForTensors = 5000;
-
-// The metatable, in the registry.
-char type_key;
 
 // Derived classes before their bases; nothing for what is no failure of a query.
 std::optional<DataError> data_error_of(const std::exception& error) {
@@ -47,8 +58,6 @@ std::optional<DataError> data_error_of(const std::exception& error) {
   return std::nullopt;
 }
 
-const DataError& self_of(lua_State* lua) { return *to_data_error(lua, 1); }
-
 // Names are looked for when somebody reads the message: many scripts only ask whether there is a
 // tensor.
 std::string message_of(lua_State* lua, const DataError& error) {
@@ -57,27 +66,21 @@ std::string message_of(lua_State* lua, const DataError& error) {
   return error.message + error.question();
 }
 
-int to_text(lua_State* lua) {
-  push_string(lua, self_of(lua).place + message_of(lua, self_of(lua)));
-  return 1;
+std::string error_text(DataError& error, sol::this_state lua) {
+  return error.place + message_of(lua, error);
 }
 
-int field(lua_State* lua) {
-  const DataError& error = self_of(lua);
-  const std::string_view name = check_text(lua, 2);
-  if (name == "kind")
-    push_string(lua, error.kind);
-  else if (name == "message")
-    push_string(lua, message_of(lua, error));
-  else if (name == "tensor" && error.tensor)
-    push_string(lua, *error.tensor);
-  else if (name == "step" && error.step)
-    lua_pushinteger(lua, *error.step);
-  else if (name == "worker" && error.worker)
-    push_string(lua, *error.worker);
-  else
-    lua_pushnil(lua);
-  return 1;
+using FieldValue = std::variant<std::string, std::int64_t>;
+
+std::optional<FieldValue> error_field(DataError& error, AnyArgument key, sol::this_state lua) {
+  if (lua_type(lua, key.place) != LUA_TSTRING) return std::nullopt;
+  const std::string_view name = check_text(lua, key.place);
+  if (name == "kind") return error.kind;
+  if (name == "message") return message_of(lua, error);
+  if (name == "tensor" && error.tensor) return *error.tensor;
+  if (name == "step" && error.step) return *error.step;
+  if (name == "worker" && error.worker) return *error.worker;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -88,15 +91,10 @@ bool DataError::skips_step() const noexcept {
 }
 
 void add_data_errors(lua_State* lua) {
-  lua_newtable(lua);
-  set_function<to_text>(lua, "__tostring");
-  set_function<field>(lua, "__index");
-  lua_pushboolean(lua, 0);
-  lua_setfield(lua, -2, "__metatable");
-  lua_rawsetp(lua, LUA_REGISTRYINDEX, &type_key);
+  register_type<DataError>(lua, method<&error_text>("__tostring"), method<&error_field>("__index"));
 }
 
-void push_caught(lua_State* lua, const std::exception& error) {
+void push_exception(lua_State* lua, const std::exception& error) {
   std::string place = LuaState::place_of(lua);
   std::optional<DataError> failure = data_error_of(error);
   if (!failure) {
@@ -110,11 +108,11 @@ void push_caught(lua_State* lua, const std::exception& error) {
            failure->worker.value_or("").size());
   failure->held.emplace(lua, bytes);
   failure->exception = std::current_exception();
-  LuaState::of(lua).push_object(lua, std::make_shared<DataError>(*std::move(failure)), &type_key);
+  push_object(lua, std::make_shared<DataError>(*std::move(failure)));
 }
 
 const DataError* to_data_error(lua_State* lua, int value) noexcept {
-  return static_cast<const DataError*>(LuaState::object_at(lua, value, &type_key));
+  return find_object<DataError>(lua, value);
 }
 
 }  // namespace cupel::lua

@@ -36,7 +36,7 @@ void add_data_errors(lua_State* lua);
 
 /// Pushes the exception that is being handled: as a DataError if it is of the kinds that queries
 /// throw, else as a text with its place.
-void push_caught(lua_State* lua, const std::exception& error);
+void push_exception(lua_State* lua, const std::exception& error);
 
 /// The value as one; null if it is something else.
 const DataError* to_data_error(lua_State* lua, int value) noexcept;

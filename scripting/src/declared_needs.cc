@@ -1,6 +1,12 @@
+// Reads what a rule needs, from the table `needs` of its definition or from what its function of
+// that name returns. Runs inside of the door. Mistakes are collected, each with its key; sizes are
+// bounded, because a file may be hostile.
+
 #include "declared_needs.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -36,102 +42,146 @@ TensorSource read_source(lua_State* lua, const std::string& where) {
   return source;
 }
 
-// A list of sources, any one of which is enough.
-std::vector<TensorSource> read_sources(lua_State* lua, int table, const char* key,
-                                       const std::string& where) {
-  std::vector<TensorSource> sources;
-  const std::string list = where + ": " + key;
-  lua_pushstring(lua, key);
-  const int type = lua_rawget(lua, table);
-  if (type != LUA_TNIL && type != LUA_TTABLE)
-    throw UsageError(list + " is a " + lua_typename(lua, type) + ", not a list");
-  const lua_Unsigned size = type == LUA_TTABLE ? lua_rawlen(lua, -1) : 0;
-  if (size > kMostSources) throw UsageError(list + " is a list of more than 100");
-  for (lua_Unsigned i = 1; i <= size; ++i) {
-    lua_rawgeti(lua, -1, static_cast<lua_Integer>(i));
-    sources.push_back(read_source(lua, list + "[" + std::to_string(i) + "]"));
-    lua_pop(lua, 1);
-  }
-  lua_pop(lua, 1);
-  return sources;
-}
+// Reads one table of needs.
+class NeedReader {
+ public:
+  NeedReader(lua_State* lua, int table, const std::string& rule, Mistakes& mistakes)
+      : lua_(lua),
+        where_(rule + ": needs"),
+        fields_(lua, table, where_,
+                {"collections", "patterns", "any", "reductions", "raw", "counts", "shape",
+                 "suffices", "spares", "modes", "steps", "every", "optional"},
+                &mistakes),
+        mistakes_(mistakes) {}
 
-// What is said by `reductions`, `shape`, `raw` and `counts`, the short form.
-void read_short_form(const NamedArguments& said, TensorNeed& need) {
-  TensorSource together{TensorSource::Kind::Reductions};
-  Reduction last;
-  for (const std::string& name : said.texts("reductions"))
-    together.reductions.add(last = require_reduction(name));
-  together.shape = said.boolean("shape").value_or(false);
-  const TensorSource value = TensorSource::value();
-  if (said.boolean("raw").value_or(false)) {
-    need.suffices = {value};
-    if (!together.reductions.empty()) need.spares = {together};
-  } else if (said.boolean("counts").value_or(false)) {
-    need.suffices = {TensorSource::counts(), value};
-  } else if (together.reductions.size() == 1 && !together.shape) {
-    need.suffices = sources_of(last);
-  } else if (!together.reductions.empty()) {
-    need.suffices = {together, value};
-  } else {
-    need.suffices = {TensorSource::any(1), value};
+  TensorNeed read() {
+    TensorNeed need;
+    need.tensors.collections = fields_.texts("collections");
+    attempt("patterns", [&] { need.tensors.patterns = fields_.texts("patterns"); });
+    need.tensors.all_if_none = true;
+    need.tensors.any_suffices = fields_.boolean("any").value_or(false);
+    read_short_form(need);
+    if (auto sources = read_sources("suffices"); !sources.empty()) {
+      for (const char* key : {"reductions", "raw", "counts", "shape"})
+        if (fields_.has(key)) fields_.report(key, "and suffices exclude each other");
+      need.suffices = std::move(sources);
+    }
+    if (auto sources = read_sources("spares"); !sources.empty()) need.spares = std::move(sources);
+    attempt("modes", [&] {
+      for (const std::string& mode : fields_.texts("modes"))
+        need.modes.push_back(parse_mode(shortened(mode)));
+    });
+    need.steps.value = steps("steps").value_or(1);
+    if (const auto every = steps("every")) need.at_least_every = NeededNumber{*every, ""};
+    need.optional = fields_.boolean("optional").value_or(false);
+    return need;
   }
-}
 
-TensorNeed read_need(lua_State* lua, int table, const std::string& rule) {
-  const std::string where = rule + ": needs";
-  const NamedArguments said(lua, table, where.c_str(),
-                            {"collections", "patterns", "any", "reductions", "raw", "counts",
-                             "shape", "suffices", "spares", "modes", "steps", "every", "optional"});
-  TensorNeed need;
-  need.tensors.collections = said.texts("collections");
-  need.tensors.patterns = said.texts("patterns");
-  need.tensors.all_if_none = true;
-  need.tensors.any_suffices = said.boolean("any").value_or(false);
-  read_short_form(said, need);
-  if (auto sources = read_sources(lua, table, "suffices", where); !sources.empty()) {
-    for (const char* key : {"reductions", "raw", "counts", "shape"})
-      if (said.has(key)) said.fail(key, "is said by suffices, too; leave one of them out");
-    need.suffices = std::move(sources);
+ private:
+  template <class Read>
+  void attempt(const char* key, Read&& read) {
+    try {
+      read();
+    } catch (const UsageError& error) {
+      mistakes_.add(key, where_ + ": " + key + ": " + error.what());
+    }
   }
-  if (auto sources = read_sources(lua, table, "spares", where); !sources.empty())
-    need.spares = std::move(sources);
-  for (const std::string& mode : said.texts("modes")) need.modes.push_back(parse_mode(mode));
-  const auto steps = [&](const char* key) {
-    const auto number = said.integer(key);
-    if (number && (*number < 1 || *number > kMostSteps))
-      said.fail(key, "is to be from 1 to 1000000000");
-    return number;
-  };
-  need.steps.value = steps("steps").value_or(1);
-  if (const auto every = steps("every")) need.at_least_every = NeededNumber{*every, ""};
-  need.optional = said.boolean("optional").value_or(false);
-  return need;
-}
+
+  std::optional<std::int64_t> steps(const char* key) {
+    const auto number = fields_.integer(key);
+    if (!number || (*number >= 1 && *number <= kMostSteps)) return number;
+    fields_.report(key, "is to be from 1 to 1000000000");
+    return std::nullopt;
+  }
+
+  // A list of sources, any one of which is enough.
+  std::vector<TensorSource> read_sources(const char* key) {
+    std::vector<TensorSource> sources;
+    if (!fields_.push(key)) return sources;
+    const int list = lua_gettop(lua_);
+    const std::string where = where_ + ": " + key;
+    const lua_Unsigned size = lua_istable(lua_, list) ? lua_rawlen(lua_, list) : 0;
+    if (!lua_istable(lua_, list))
+      mistakes_.add(key, where + " is a " + luaL_typename(lua_, list) + ", not a list");
+    if (size > kMostSources) mistakes_.add(key, where + " is a list of more than 100");
+    for (lua_Unsigned i = 1; i <= std::min(size, kMostSources); ++i) {
+      lua_rawgeti(lua_, list, static_cast<lua_Integer>(i));
+      try {
+        sources.push_back(read_source(lua_, where + "[" + std::to_string(i) + "]"));
+      } catch (const UsageError& error) {
+        mistakes_.add(key, error.what());
+      }
+      lua_settop(lua_, list);
+    }
+    lua_pop(lua_, 1);
+    return sources;
+  }
+
+  // The short form: `reductions`, `shape`, `raw` and `counts`.
+  void read_short_form(TensorNeed& need) {
+    TensorSource together{TensorSource::Kind::Reductions};
+    Reduction last;
+    for (const std::string& name : fields_.texts("reductions"))
+      attempt("reductions", [&] { together.reductions.add(last = require_reduction(name)); });
+    together.shape = fields_.boolean("shape").value_or(false);
+    const TensorSource value = TensorSource::value();
+    if (fields_.boolean("raw").value_or(false)) {
+      need.suffices = {value};
+      if (!together.reductions.empty()) need.spares = {together};
+    } else if (fields_.boolean("counts").value_or(false)) {
+      need.suffices = {TensorSource::counts(), value};
+    } else if (together.reductions.size() == 1 && !together.shape) {
+      need.suffices = sources_of(last);
+    } else if (!together.reductions.empty()) {
+      need.suffices = {together, value};
+    } else {
+      need.suffices = {TensorSource::any(1), value};
+    }
+  }
+
+  lua_State* lua_;
+  std::string where_;
+  NamedArguments fields_;
+  Mistakes& mistakes_;
+};
 
 }  // namespace
 
-RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule) {
-  if (!lua_istable(lua, table))
-    throw UsageError(rule + ": needs are a table, not a " + luaL_typename(lua, table));
+RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule, Mistakes& mistakes) {
   RuleNeeds needs;
-  const lua_Unsigned size = lua_rawlen(lua, table);
-  if (size == 0) {
-    needs.tensors.push_back(read_need(lua, table, rule));
-    if (text_of(needs.tensors.back()) > kMostNeedsText)
-      throw UsageError(rule + ": needs hold more than 256 KiB of text");
+  if (!lua_istable(lua, table)) {
+    mistakes.add("", rule + ": needs are a table, not a " + luaL_typename(lua, table));
     return needs;
   }
-  if (size > kMostNeeds) throw UsageError(rule + ": more than 1000 needs");
+  const lua_Unsigned size = lua_rawlen(lua, table);
+  if (size > kMostNeeds) {
+    mistakes.add("", rule + ": more than 1000 needs");
+    return needs;
+  }
   std::size_t bytes = 0;
-  for (lua_Unsigned i = 1; i <= size; ++i) {
-    if (lua_rawgeti(lua, table, static_cast<lua_Integer>(i)) != LUA_TTABLE)
-      throw UsageError(rule + ": needs[" + std::to_string(i) + "] is a " + luaL_typename(lua, -1) +
-                       ", not a table");
-    needs.tensors.push_back(read_need(lua, lua_gettop(lua), rule));
-    lua_pop(lua, 1);
+  // The table on top is a need; goes on unless there is too much text.
+  const auto add = [&] {
+    needs.tensors.push_back(NeedReader(lua, lua_gettop(lua), rule, mistakes).read());
     bytes += text_of(needs.tensors.back());
-    if (bytes > kMostNeedsText) throw UsageError(rule + ": needs hold more than 256 KiB of text");
+    if (bytes > kMostNeedsText) mistakes.add("", rule + ": needs hold more than 256 KiB of text");
+    return bytes <= kMostNeedsText;
+  };
+  if (size == 0) {
+    lua_pushvalue(lua, table);
+    add();
+    lua_pop(lua, 1);
+    return needs;
+  }
+  bool goes_on = true;
+  for (lua_Unsigned i = 1; i <= size && goes_on; ++i) {
+    const std::string number = std::to_string(i);
+    const Mistakes::Inside inside(mistakes, number);
+    if (lua_rawgeti(lua, table, static_cast<lua_Integer>(i)) == LUA_TTABLE)
+      goes_on = add();
+    else
+      mistakes.add(
+          "", rule + ": needs[" + number + "] is a " + luaL_typename(lua, -1) + ", not a table");
+    lua_pop(lua, 1);
   }
   return needs;
 }

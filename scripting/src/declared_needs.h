@@ -4,11 +4,12 @@
 
 #include "cupel/rules/rule_needs.h"
 #include "lua_state.h"
+#include "mistakes.h"
 
 namespace cupel::lua {
 
-/// Reads what a rule says of its needs: a table, or a list of tables. Throws UsageError where it is
-/// wrong.
-RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule);
+/// Reads the needs of a rule, which are a table or a list of tables at the place `needs` of the
+/// stack, and adds each mistake in them. `rule` begins each message.
+RuleNeeds read_needs(lua_State* lua, int needs, const std::string& rule, Mistakes& mistakes);
 
 }  // namespace cupel::lua

@@ -1,22 +1,27 @@
+// Reads the parameters that a rule declares, from its table `params`: each is a default, or a table
+// with a default or a kind. A default becomes the text that a user would write, and is read back by
+// the reader of parameters: so a default that is out of its own range, or that no text can give, is
+// a mistake of the file. Runs inside of the door, in the examination of a file. Mistakes are
+// collected; sizes are bounded and counted, because a file may be hostile.
+
 #include "declared_parameters.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <iterator>
 #include <optional>
-#include <string>
+#include <set>
 #include <utility>
 
 #include "arguments.h"
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel::lua {
 namespace {
-
-using Kind = ParameterDefinition::Kind;
 
 constexpr std::size_t kLongestParameter = 64;
 constexpr std::size_t kMostParameters = 100;
@@ -25,53 +30,63 @@ constexpr std::size_t kLongestEntry = 4096;
 constexpr std::int64_t kReading = 20;
 // Of defaults, helps and choices of one rule.
 constexpr std::size_t kMostParametersText = std::size_t{16} << 10U;
-constexpr double kMost = std::numeric_limits<double>::max();
 constexpr std::array<std::string_view, 2> kTaken = {"other_trial", "other_trials"};
+constexpr std::array kKinds = {ParameterKind::Float, ParameterKind::Int, ParameterKind::Bool,
+                               ParameterKind::Text, ParameterKind::List};
 
-std::string text_at(lua_State* lua, int place) {
+std::string entry_text(lua_State* lua, int place) {
   std::size_t size = 0;
   const char* const text = lua_tolstring(lua, place, &size);
   if (size > kLongestEntry) throw UsageError("rule: params hold a text of more than 4 KiB");
   return {text, size};
 }
 
-std::size_t text_size(const ParameterDefinition& parameter) {
-  std::size_t bytes = parameter.info.default_value.size() + parameter.info.help.size();
-  for (const std::string& choice : parameter.one_of) bytes += choice.size() + sizeof(std::string);
+std::size_t text_size(const Parameter& parameter) {
+  std::size_t bytes = parameter.default_text.size() + parameter.help.size();
+  for (const std::string& choice : parameter.choices) bytes += choice.size() + sizeof(std::string);
   return bytes;
 }
 
-// As a parameter is written: a JSON array where an entry holds a comma.
-std::string list_text(const std::vector<std::string>& entries) {
-  const bool plain = std::none_of(entries.begin(), entries.end(), [](const std::string& entry) {
-    return entry.find_first_of(",[") != std::string::npos;
-  });
-  std::string text;
-  for (const std::string& entry : entries) {
-    if (!text.empty()) text += ",";
-    if (plain) {
-      text += entry;
+// Whether an entry of a list stays what it is between commas.
+bool is_plain(const std::string& entry) {
+  return !entry.empty() && entry.front() != ' ' && entry.back() != ' ' &&
+         std::none_of(entry.begin(), entry.end(), [](char c) {
+           return c == ',' || c == '[' || static_cast<unsigned char>(c) < ' ';
+         });
+}
+
+std::string json_text(const std::string& text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ') {
+      json.append("\\u00").append(1, hexadecimal_digit(byte / 16U));
+      json += hexadecimal_digit(byte % 16U);
       continue;
     }
-    text += '"';
-    for (const char c : entry) {
-      if (c == '"' || c == '\\') text += '\\';
-      text += c;
-    }
-    text += '"';
+    if (c == '"' || c == '\\') json += '\\';
+    json += c;
   }
+  return json + '"';
+}
+
+// As a user writes a list: a JSON array where an entry would not be itself between commas.
+std::string list_text(const std::vector<std::string>& entries) {
+  const bool plain = !entries.empty() && std::all_of(entries.begin(), entries.end(), is_plain);
+  std::string text;
+  for (const std::string& entry : entries)
+    text.append(text.empty() ? "" : ",").append(plain ? entry : json_text(entry));
   return plain ? text : "[" + text + "]";
 }
 
-// ---- a default gives a parameter its type ----
+// ---- a default gives a parameter its kind ----
 
-void take_default(ParameterDefinition& parameter, Kind kind, const char* name, ParameterValue value,
-                  std::string text) {
-  parameter.kind = kind;
-  parameter.value = std::make_shared<const ParameterValue>(std::move(value));
-  parameter.info.kind = name;
-  parameter.info.default_value = std::move(text);
-}
+// A default as the script has it.
+struct Default {
+  ParameterKind kind;
+  std::string text;
+  ParameterValue value;
+};
 
 // Throws unless the table on top holds nothing but its entries 1 to `size`.
 void require_list(lua_State* lua, lua_Unsigned size, const std::string& where) {
@@ -86,7 +101,7 @@ void require_list(lua_State* lua, lua_Unsigned size, const std::string& where) {
   }
 }
 
-void read_list(lua_State* lua, const std::string& where, ParameterDefinition& parameter) {
+Default read_list(lua_State* lua, const std::string& where) {
   const lua_Unsigned size = lua_rawlen(lua, -1);
   if (size > kMostEntries) throw UsageError(where + " is a list of more than 1000");
   LuaState::of(lua).charge(lua, static_cast<std::int64_t>(size));
@@ -94,202 +109,288 @@ void read_list(lua_State* lua, const std::string& where, ParameterDefinition& pa
   std::vector<std::string> texts;
   std::vector<double> numbers;
   for (lua_Unsigned i = 1; i <= size; ++i) {
-    switch (lua_rawgeti(lua, -1, static_cast<lua_Integer>(i))) {
-      case LUA_TNUMBER:
-        numbers.push_back(lua_tonumber(lua, -1));
-        texts.push_back(shortest_text(numbers.back()));
-        break;
-      case LUA_TSTRING:
-        texts.push_back(text_at(lua, -1));
-        break;
-      default:
-        break;
+    const int type = lua_rawgeti(lua, -1, static_cast<lua_Integer>(i));
+    if (type == LUA_TNUMBER) {
+      numbers.push_back(lua_tonumber(lua, -1));
+      texts.push_back(shortest_text(numbers.back()));
+    } else if (type == LUA_TSTRING) {
+      texts.push_back(entry_text(lua, -1));
     }
     lua_pop(lua, 1);
     if (texts.size() != i || (!numbers.empty() && numbers.size() != i))
       throw UsageError(where + " is a list of texts, or of numbers");
   }
   std::string text = list_text(texts);
-  if (numbers.empty())
-    take_default(parameter, Kind::Texts, "list", std::move(texts), std::move(text));
-  else
-    take_default(parameter, Kind::Numbers, "list", std::move(numbers), std::move(text));
+  if (numbers.empty()) return {ParameterKind::List, std::move(text), std::move(texts)};
+  return {ParameterKind::Numbers, std::move(text), std::move(numbers)};
 }
 
-// Of the value on top.
-void read_default(lua_State* lua, const std::string& where, ParameterDefinition& parameter) {
+// The value on top. Throws UsageError where it is no default.
+Default read_default(lua_State* lua, const std::string& where) {
   switch (lua_type(lua, -1)) {
     case LUA_TBOOLEAN: {
       const bool value = lua_toboolean(lua, -1) != 0;
-      return take_default(parameter, Kind::Boolean, "bool", value, value ? "True" : "False");
+      return {ParameterKind::Bool, value ? "True" : "False", value};
     }
     case LUA_TNUMBER: {
       if (lua_isinteger(lua, -1) != 0) {
         const std::int64_t value = lua_tointeger(lua, -1);
-        return take_default(parameter, Kind::Integer, "int", value, std::to_string(value));
+        return {ParameterKind::Int, std::to_string(value), value};
       }
       const double value = lua_tonumber(lua, -1);
       if (!std::isfinite(value)) throw UsageError(where + " is not finite");
-      return take_default(parameter, Kind::Number, "float", value, shortest_text(value));
+      return {ParameterKind::Float, shortest_text(value), value};
     }
     case LUA_TSTRING: {
-      const std::string value = text_at(lua, -1);
-      return take_default(parameter, Kind::Text, "text", value, value);
+      std::string value = entry_text(lua, -1);
+      std::string text = value;
+      return {ParameterKind::Text, std::move(text), std::move(value)};
     }
     case LUA_TTABLE:
-      return read_list(lua, where, parameter);
+      return read_list(lua, where);
     default:
       throw UsageError(where + " is a " + luaL_typename(lua, -1) +
                        "; a default is a number, a text, true or false, or a list");
   }
 }
 
-// ---- {default =, type =, help =, at_least =, ...} ----
+// ---- {default =, kind =, required =, at_least =, ...} ----
 
-void read_type(const NamedArguments& declared, ParameterDefinition& parameter) {
-  const std::string_view type = *declared.text("type");
-  if (type == "int")
-    parameter.kind = Kind::Integer;
-  else if (type == "float")
-    parameter.kind = Kind::Number;
-  else
-    declared.fail("type", "is to be \"float\" or \"int\", of a parameter without default");
-  parameter.info.kind = type;
+bool is_of_numbers(ParameterKind kind) {
+  return kind == ParameterKind::Float || kind == ParameterKind::Int ||
+         kind == ParameterKind::Numbers;
 }
 
-bool is_of_numbers(const ParameterDefinition& parameter) {
-  return parameter.kind == Kind::Number || parameter.kind == Kind::Integer ||
-         parameter.kind == Kind::Numbers;
+// Whether the reader of users' values makes the declared value of the default's text.
+bool reads_back(const Parameter& parameter, const ParameterValue& declared) {
+  if (parameter.default_text.empty()) return true;
+  ParameterMistakes found;
+  const ParameterValues values =
+      read_parameters(std::span<const Parameter>(&parameter, 1), {}, found);
+  const ParameterValue* const value = values.find(parameter.name);
+  return found.empty() && value != nullptr && *value == declared;
 }
 
-bool default_is_in_range(const ParameterDefinition& parameter) {
-  const auto in_range = [&](double number) { return parameter.range.contains(number); };
-  if (!parameter.value) return true;
-  if (const auto* number = std::get_if<double>(&*parameter.value)) return in_range(*number);
-  if (const auto* integer = std::get_if<std::int64_t>(&*parameter.value))
-    return in_range(static_cast<double>(*integer));
-  if (const auto* numbers = std::get_if<std::vector<double>>(&*parameter.value))
-    return std::all_of(numbers->begin(), numbers->end(), in_range);
-  return true;
-}
+// Reads the declaration of one parameter, and adds each mistake in it.
+class ParameterDeclaration {
+ public:
+  // The declaration is on top of the stack.
+  ParameterDeclaration(lua_State* lua, const std::string& name, Mistakes& mistakes)
+      : lua_(lua),
+        where_("params." + name),
+        fields_(lua, lua_gettop(lua), where_,
+                {"default", "kind", "required", "help", "at_least", "at_most", "above", "below",
+                 "one_of"},
+                &mistakes),
+        mistakes_(mistakes),
+        parameter_{.name = name} {}
 
-void read_range(const NamedArguments& declared, ParameterDefinition& parameter) {
-  const auto bound = [&](const char* closed, const char* open, double& end, bool& is_open) {
-    const auto including = declared.number(closed);
-    const auto beyond = declared.number(open);
+  Parameter read() {
+    take_default();
+    const bool has_kind = read_kind();
+    read_required();
+    parameter_.help = fields_.text("help").value_or("");
+    if (has_kind || declared_) read_bounds_and_choices();
+    if (declared_) check_default();
+    return std::move(parameter_);
+  }
+
+  bool has_empty_default() const { return declared_ && declared_->text.empty(); }
+
+ private:
+  void take_default() {
+    if (!fields_.push("default")) return;
+    const int top = lua_gettop(lua_);
+    try {
+      declared_ = read_default(lua_, where_);
+      parameter_.kind = declared_->kind;
+      parameter_.default_text = declared_->text;
+    } catch (const UsageError& error) {
+      mistakes_.add("default", error.what());
+    }
+    lua_settop(lua_, top - 1);
+  }
+
+  // Returns whether there is a kind, or a mistake in its stead.
+  bool read_kind() {
+    const auto name = fields_.text("kind");
+    const bool has_former_kind = read_former_kind();
+    if (!name) {
+      if (!fields_.has("default") && !fields_.has("kind") && !has_former_kind)
+        fields_.report("kind", "is not given; a parameter without default has a kind");
+      return false;
+    }
+    const auto* const kind = std::find_if(
+        kKinds.begin(), kKinds.end(), [&](ParameterKind one) { return to_string(one) == *name; });
+    if (kind == kKinds.end()) {
+      fields_.report("kind", R"(is to be "float", "int", "bool", "text" or "list")");
+      return false;
+    }
+    if (!declared_) {
+      parameter_.kind = *kind;
+    } else if (*kind == ParameterKind::Float && declared_->kind == ParameterKind::Int) {
+      parameter_.kind = ParameterKind::Float;
+      declared_->value = static_cast<double>(std::get<std::int64_t>(declared_->value));
+    } else if (*name != to_string(declared_->kind)) {
+      fields_.report("kind", "is " + std::string(*name) + ", and the default is of the kind " +
+                                 std::string(to_string(declared_->kind)));
+    }
+    return true;
+  }
+
+  // Returns whether there is the key `type`, the former name of `kind`, and gives the mistake its
+  // hint.
+  bool read_former_kind() {
+    if (!has_entry(lua_, -1, "type")) return false;
+    push_string(lua_, "type");
+    lua_rawget(lua_, -2);
+    const bool is_int = text_at(lua_, -1) == "int";
+    lua_pop(lua_, 1);
+    mistakes_.set_hint("type", is_int ? R"(kind = "int")" : R"(kind = "float")");
+    return true;
+  }
+
+  void read_required() {
+    parameter_.required = fields_.boolean("required").value_or(false);
+    if (parameter_.required && fields_.has("default"))
+      fields_.report("required", "and default exclude each other");
+  }
+
+  void read_bounds_and_choices() {
+    NumberRange& range = parameter_.range;
+    read_bound("at_least", "above", range.least, range.open_below);
+    read_bound("at_most", "below", range.most, range.open_above);
+    if (is_of_numbers(parameter_.kind) && !(range.least <= range.most))
+      fields_.report(fields_.has("at_least") ? "at_least" : "above", "leaves no legal number");
+    parameter_.choices = fields_.texts("one_of");
+    if (!parameter_.choices.empty() && parameter_.kind != ParameterKind::Text)
+      fields_.report("one_of", "is for texts");
+  }
+
+  void read_bound(const char* closed, const char* open, double& end, bool& is_open) {
+    const auto including = fields_.number(closed);
+    const auto beyond = fields_.number(open);
+    if (!including && !beyond) return;
     if (including && beyond)
-      declared.fail(open, "and " + std::string(closed) + " are one too many");
-    if ((including || beyond) && !is_of_numbers(parameter))
-      declared.fail(including ? closed : open, "is for numbers");
+      fields_.report(open, "and " + std::string(closed) + " exclude each other");
+    if (!is_of_numbers(parameter_.kind))
+      fields_.report(including ? closed : open, "is for numbers");
     is_open = beyond.has_value();
-    if (including || beyond) end = including ? *including : *beyond;
-  };
-  bound("at_least", "above", parameter.range.least, parameter.range.open_below);
-  bound("at_most", "below", parameter.range.most, parameter.range.open_above);
-  if (!default_is_in_range(parameter))
-    declared.fail("default", "is " + parameter.info.default_value + ", which is not legal itself");
-}
-
-void read_choice(const NamedArguments& declared, ParameterDefinition& parameter) {
-  parameter.one_of = declared.texts("one_of");
-  if (parameter.one_of.empty()) return;
-  if (parameter.kind != Kind::Text) declared.fail("one_of", "is for texts");
-  const std::string& text = parameter.info.default_value;
-  if (!text.empty() &&
-      std::find(parameter.one_of.begin(), parameter.one_of.end(), text) == parameter.one_of.end())
-    declared.fail("default", "is " + text + ", which is not among one_of");
-}
-
-// Whether the declaration on top has a field of that name.
-bool has_field(lua_State* lua, const char* name) {
-  lua_pushstring(lua, name);
-  const bool is_there = lua_rawget(lua, -2) != LUA_TNIL;
-  lua_pop(lua, 1);
-  return is_there;
-}
-
-// The declaration on top: a default, or a table that says more.
-ParameterDefinition read_parameter(lua_State* lua, std::string name) {
-  const std::string where = "params." + name;
-  ParameterDefinition parameter{.info = {.name = std::move(name)}, .range = {-kMost, kMost}};
-  const bool has_default = lua_istable(lua, -1) && has_field(lua, "default");
-  const bool has_type = lua_istable(lua, -1) && has_field(lua, "type");
-  if (!has_default && !has_type) {
-    read_default(lua, where, parameter);
-    return parameter;
+    end = including ? *including : *beyond;
   }
-  const NamedArguments declared(
-      lua, lua_gettop(lua), where.c_str(),
-      {"default", "type", "help", "at_least", "at_most", "above", "below", "one_of"});
-  if (has_default && has_type)
-    declared.fail("type", "is that of the default; leave one of them out");
-  if (has_type) {
-    read_type(declared, parameter);
-  } else {
-    lua_pushliteral(lua, "default");
-    lua_rawget(lua, -2);
-    read_default(lua, where, parameter);
+
+  // A default has to be what a user could write.
+  void check_default() {
+    if (reads_back(parameter_, declared_->value)) return;
+    fields_.report("default", "is " + shortened(parameter_.default_text) +
+                                  (parameter_.choices.empty() ? ", which is not legal itself"
+                                                              : ", which is not among one_of"));
+  }
+
+  lua_State* lua_;
+  std::string where_;
+  NamedArguments fields_;
+  Mistakes& mistakes_;
+  Parameter parameter_;
+  std::optional<Default> declared_;
+};
+
+// Whether the value on top is a table with one of the fields that make it a declaration.
+bool is_declaration(lua_State* lua) {
+  constexpr std::array kFields = {"default", "kind", "required", "type"};
+  return lua_istable(lua, -1) && std::any_of(kFields.begin(), kFields.end(), [&](const char* key) {
+           return has_entry(lua, -1, key);
+         });
+}
+
+// The parameter whose default or declaration is on top.
+void read_parameter(lua_State* lua, const std::string& name, DeclaredParameters& parameters,
+                    Mistakes& mistakes) {
+  const Mistakes::Inside inside(mistakes, name);
+  const int top = lua_gettop(lua);
+  try {
+    bool has_empty_default = false;
+    if (is_declaration(lua)) {
+      ParameterDeclaration declaration(lua, name, mistakes);
+      parameters.schema.push_back(declaration.read());
+      has_empty_default = declaration.has_empty_default();
+    } else {
+      const Default declared = read_default(lua, "params." + name);
+      Parameter parameter{.name = name, .kind = declared.kind, .default_text = declared.text};
+      if (!reads_back(parameter, declared.value))
+        mistakes.add("", "params." + name + " is " + shortened(declared.text) +
+                             ", which is no legal default");
+      parameters.schema.push_back(std::move(parameter));
+      has_empty_default = declared.text.empty();
+    }
+    if (has_empty_default) parameters.empty_texts.push_back(name);
+  } catch (const UsageError& error) {
+    mistakes.add("", error.what());
+  }
+  lua_settop(lua, top);
+}
+
+// The names in the table on top, in their order, which is another one in each process for Lua. Its
+// other keys are mistakes.
+std::set<std::string_view> parameter_names(lua_State* lua, Mistakes& mistakes) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> others;
+  lua_pushnil(lua);
+  while (lua_next(lua, -2) != 0) {
     lua_pop(lua, 1);
+    LuaState::of(lua).charge(lua, 1);
+    std::size_t size = 0;
+    const bool is_text = lua_type(lua, -1) == LUA_TSTRING;
+    const char* const text = is_text ? lua_tolstring(lua, -1, &size) : "";
+    std::set<std::string_view>& all = is_identifier({text, size}) ? names : others;
+    all.insert({text, size});
+    if (all.size() > kMostParameters + 1) all.erase(std::prev(all.end()));
   }
-  parameter.info.help = declared.text("help").value_or("");
-  read_range(declared, parameter);
-  read_choice(declared, parameter);
-  return parameter;
-}
-
-std::string name_at(lua_State* lua, int place) {
-  std::string name = lua_type(lua, place) == LUA_TSTRING ? text_at(lua, place) : "";
-  if (!is_identifier(name))
-    throw UsageError("rule: params are names of letters, digits and '_' with their defaults");
-  if (std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end())
-    throw UsageError("rule: params." + name + " is what names other runs; see other_trials = ...");
-  return name;
+  for (const std::string_view key : others)
+    mistakes.add(key, "rule: params are names of letters, digits and '_' with their defaults");
+  return names;
 }
 
 }  // namespace
 
 bool is_identifier(std::string_view text) noexcept {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !text.empty() && text.size() <= kLongestParameter && is_letter(text.front()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return text.size() <= kLongestParameter && cupel::is_identifier(text);
 }
 
-std::vector<ParameterDefinition> read_parameters(lua_State* lua, int table) {
-  std::vector<ParameterDefinition> parameters;
+DeclaredParameters read_declared_parameters(lua_State* lua, int table, Mistakes& mistakes) {
+  DeclaredParameters parameters;
+  const Mistakes::Inside inside(mistakes, "params");
   lua_pushliteral(lua, "params");
   const int type = lua_rawget(lua, table);
   if (type != LUA_TNIL && type != LUA_TTABLE)
-    throw UsageError("rule: params is a " + std::string(lua_typename(lua, type)) +
-                     ", not a table of defaults by name");
+    mistakes.add("", "rule: params is a " + std::string(lua_typename(lua, type)) +
+                         ", not a table of defaults by name");
   if (type == LUA_TTABLE) {
-    std::size_t bytes = 0;
-    std::size_t count = 0;
-    // Lua's order of keys is another one in each process; the error is the same in all of them.
-    std::optional<std::string> mistake;
-    lua_pushnil(lua);
-    while (lua_next(lua, -2) != 0) {
-      if (count++ == kMostParameters) throw UsageError("rule: params are more than 100");
-      LuaState::of(lua).charge(lua, kReading);
-      const int top = lua_gettop(lua);
-      try {
-        parameters.push_back(read_parameter(lua, name_at(lua, -2)));
-        bytes += text_size(parameters.back());
-      } catch (const UsageError& error) {
-        mistake = mistake ? std::min<std::string>(*mistake, error.what()) : error.what();
-        lua_settop(lua, top);
-      }
-      if (bytes > kMostParametersText)
-        throw UsageError("rule: params hold more than 16 KiB of text");
-      lua_pop(lua, 1);
+    std::set<std::string_view> names = parameter_names(lua, mistakes);
+    if (names.size() > kMostParameters) {
+      mistakes.add("", "rule: params are more than 100");
+      names.clear();
     }
-    if (mistake) throw UsageError(*mistake);
+    std::size_t bytes = 0;
+    for (const std::string_view name : names) {
+      LuaState::of(lua).charge(lua, kReading);
+      if (std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end()) {
+        mistakes.add(name, "rule: params." + std::string(name) +
+                               " is what names other runs; see other_trials = ...");
+        continue;
+      }
+      push_string(lua, name);
+      lua_rawget(lua, -2);
+      read_parameter(lua, std::string(name), parameters, mistakes);
+      lua_pop(lua, 1);
+      if (!parameters.schema.empty() && parameters.schema.back().name == name)
+        bytes += text_size(parameters.schema.back());
+      if (bytes <= kMostParametersText) continue;
+      mistakes.add("", "rule: params hold more than 16 KiB of text");
+      break;
+    }
   }
   lua_pop(lua, 1);
-  std::sort(parameters.begin(), parameters.end(),
-            [](const auto& a, const auto& b) { return a.info.name < b.info.name; });
   return parameters;
 }
 

@@ -1,16 +1,24 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "cupel/rules/rule_parameter.h"
 #include "lua_state.h"
-#include "rule_parameters.h"
+#include "mistakes.h"
 
 namespace cupel::lua {
 
-/// Reads `params` of the table that a rule is defined by: what is declared, by name. Throws
-/// UsageError where it is wrong.
-std::vector<ParameterDefinition> read_parameters(lua_State* lua, int table);
+/// The parameters that a rule declares.
+struct DeclaredParameters {
+  std::vector<Parameter> schema = {};  ///< By name.
+  /// The parameters whose default is the empty text, which in the schema is no default.
+  std::vector<std::string> empty_texts = {};
+};
+
+/// Reads `params` of the table that a rule is defined by, and adds each mistake in it.
+DeclaredParameters read_declared_parameters(lua_State* lua, int table, Mistakes& mistakes);
 
 /// Whether a text is a name of letters, digits and '_' that does not begin with a digit, 64 at
 /// most.

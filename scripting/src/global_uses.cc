@@ -16,7 +16,11 @@
 namespace cupel::lua {
 namespace {
 
-// Of Lua 5.4; what is read is what this process wrote.
+// What lua_dump writes, and the numbers of instructions, are those of Lua 5.4.0 to 5.4.8. Another
+// release may have others: compare its ldump.c and lopcodes.h with those of 5.4.4 before this
+// changes. What is read is what this process wrote.
+static_assert(LUA_VERSION_NUM == 504 && LUA_VERSION_RELEASE_NUM >= 50400 &&
+              LUA_VERSION_RELEASE_NUM <= 50408);
 constexpr std::size_t kHeader = 4 + 1 + 1 + 6 + 3 + sizeof(lua_Integer) + sizeof(lua_Number);
 constexpr unsigned kGetGlobal = 11;  // GETTABUP A B C: R[A] := upvalue[B][constant[C]]
 constexpr unsigned kSetGlobal = 15;  // SETTABUP A B C: upvalue[A][constant[B]] := RK(C)

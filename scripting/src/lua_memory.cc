@@ -1,16 +1,16 @@
 // The limits, and why each holds:
 //
 // memory        the allocator refuses. Lua then collects what is garbage and asks once more; if it
-//               is refused again, there is an error, which pcall and resume tell by its status.
+//               is refused again, there is an error, which pcall and resume find by its status.
 //               What functions of ours take beside Lua's memory they hold() first.
 // instructions  a hook is called every kHookCount of them. Functions of ours, in which no hook is
 //               called, count what they do by charge(). A coroutine counts from its creation, so
 //               that is charged as much as it may do unseen.
-// clock         looked at by both, between the pieces in which the parser is fed, and before memory
+// clock         read by both, between the pieces that the parser gets, and before memory
 //               is refused, since what follows takes long where much is alive: behind it, nothing
 //               is given any more.
 //
-// What is raised then is no error of Lua's but an exception that Lua hands through (its status is
+// A limit raises no error of Lua's but an exception that Lua lets through (its status is
 // -1): an error that is raised in a hook would first call the message handler of an xpcall, with
 // hooks off.
 //
@@ -31,11 +31,6 @@
 namespace cupel::lua {
 namespace {
 
-constexpr int kHookCount = 100;
-// Comparing two texts of 1 MiB may take 15 ms, in one instruction.
-constexpr int kHookCountBesideLongTexts = 4;
-// Passing on all that is on a stack of 16 MiB takes 5 ms.
-constexpr int kHookCountBesideHugeBlocks = 10;
 constexpr std::size_t kLongText = std::size_t{32} << 10U;
 constexpr std::size_t kLargeBlock = std::size_t{64} << 10U;
 constexpr std::size_t kHugeBlock = std::size_t{2} << 20U;
@@ -45,7 +40,7 @@ constexpr std::size_t kTextOverhead = 64;
 constexpr std::int64_t kCollectingPerKiB = 8;
 constexpr std::size_t kHeldBeforeCollection = std::size_t{2} << 20U;
 constexpr std::size_t kHeldPerLuaByte = 16;
-// What is in a userdata.
+// The content of a userdata.
 struct Reference {
   void* object;
   const void* type;
@@ -85,6 +80,12 @@ constexpr std::size_t taken_by(std::size_t size) noexcept {
   return std::max(kLeast, (size + kBeside + kStep - 1) / kStep * kStep);
 }
 
+// What a block of the C library has room for, beside what it takes itself.
+constexpr std::size_t room_in(std::size_t size) noexcept {
+  constexpr std::size_t kBeside = 8;
+  return size >= kMapped ? size : taken_by(size) - kBeside;
+}
+
 void give_back(void* block, std::size_t size) noexcept {
   if (size >= kMapped)
     ::munmap(block, size);
@@ -94,7 +95,7 @@ void give_back(void* block, std::size_t size) noexcept {
 
 // Like realloc, of a block whose size is known; 0: there is none.
 void* resized(void* block, std::size_t before, std::size_t size) noexcept {
-  if (before < kMapped && size < kMapped) return std::realloc(block, size);
+  if (before < kMapped && size < kMapped) return std::realloc(block, room_in(size));
   void* fresh = nullptr;
   if (before >= kMapped && size >= kMapped) {
     fresh = ::mremap(block, before, size, MREMAP_MAYMOVE);
@@ -104,7 +105,7 @@ void* resized(void* block, std::size_t before, std::size_t size) noexcept {
     fresh = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return nullptr;
   } else {
-    fresh = std::malloc(size);
+    fresh = std::malloc(room_in(size));
     if (fresh == nullptr) return nullptr;
   }
   if (before > 0) {
@@ -116,12 +117,26 @@ void* resized(void* block, std::size_t before, std::size_t size) noexcept {
 
 }  // namespace
 
+std::size_t SmallBlocks::clear() noexcept {
+  for (Block*& block : first_)
+    while (block != nullptr) std::free(std::exchange(block, block->next));
+  count_ = {};
+  return std::exchange(bytes_, 0);
+}
+
+// Whether so many more bytes are within the limit, where need be without the blocks that are kept.
+bool LuaState::fits(std::size_t bytes) noexcept {
+  if (bytes <= limits_.memory - memory_) return true;
+  memory_ -= small_blocks_.clear();
+  return bytes <= limits_.memory - memory_;
+}
+
 bool LuaState::may_allocate(bool is_text, std::size_t before, std::size_t size) {
   if (size <= before) return true;
   const bool too_long = is_text && size > kLongestText + kTextOverhead;
-  const bool fits = taken_by(size) - taken_by(before) <= limits_.memory - memory_;
-  if (running_ == nullptr || (fits && !too_long && reached_ == ScriptLimit::None))
-    return fits && !too_long;
+  const bool has_room = fits(taken_by(size) - taken_by(before));
+  if (running_ == nullptr || (has_room && !too_long && reached_ == ScriptLimit::None))
+    return has_room && !too_long;
   refused_text_ = too_long;
   refusal_place_ = place_of(running_);
   if (reached_ == ScriptLimit::None && Clock::now() >= deadline_) reached_ = ScriptLimit::Clock;
@@ -132,7 +147,7 @@ bool LuaState::may_allocate(bool is_text, std::size_t before, std::size_t size) 
 void LuaState::look_soon() noexcept {
   // What was counted since the last look is forgotten by it.
   instructions_left_ -= kHookCount;
-  counted_since_look_ = kHookCount;
+  counted_since_look_ = charged_between_looks();
   lua_sethook(running_, &LuaState::on_count, LUA_MASKCOUNT, 1);
 }
 
@@ -143,24 +158,31 @@ void LuaState::count_block(std::size_t before, std::size_t size) noexcept {
 }
 
 void LuaState::free_block(void* block, std::size_t size) noexcept {
+  // The bytes that are held for the object are released with it.
+  if (size == object_block_size_ && objects_.erase(block) != 0) release(kObject);
+  if (small_blocks_.keep(block, size)) return;
   if (size >= kLongText) long_texts_.erase(block);
-  // What is held for the object is released with it.
-  if (size == object_block_size_ && block != nullptr && objects_.erase(block) != 0)
-    release(kObject);
   give_back(block, size);
   count_block(size, 0);
 }
 
 void* LuaState::allocate(void* state, void* block, std::size_t old_size, std::size_t new_size) {
   auto& self = *static_cast<LuaState*>(state);
-  // Of a new block the old size tells its kind.
+  // The old size of a new block is its kind.
   const std::size_t before = block == nullptr ? 0 : old_size;
   if (new_size == 0) {
-    self.free_block(block, before);
+    if (block != nullptr) self.free_block(block, before);
     return nullptr;
   }
   const bool is_text = block == nullptr && old_size == LUA_TSTRING;
   void* fresh = nullptr;
+  if (block == nullptr && self.reached_ == ScriptLimit::None)
+    fresh = self.small_blocks_.take(new_size);
+  if (fresh != nullptr) {
+    if (old_size == LUA_TUSERDATA) self.newest_userdata_ = fresh;
+    if (old_size == LUA_TUSERDATA) self.newest_userdata_size_ = new_size;
+    return fresh;
+  }
   try {
     if (!self.may_allocate(is_text, before, new_size)) return nullptr;
     fresh = resized(block, before, new_size);
@@ -179,13 +201,8 @@ void* LuaState::allocate(void* state, void* block, std::size_t old_size, std::si
   return fresh;
 }
 
-int LuaState::instructions_between_looks() const noexcept {
-  if (!long_texts_.empty()) return kHookCountBesideLongTexts;
-  return huge_blocks_ > 0 ? kHookCountBesideHugeBlocks : kHookCount;
-}
-
 void LuaState::make_room(lua_State* lua, std::size_t bytes) {
-  if (limits_.memory - memory_ < bytes) lua_gc(lua, LUA_GCCOLLECT);
+  if (!fits(bytes)) lua_gc(lua, LUA_GCCOLLECT);
 }
 
 void LuaState::collect(lua_State* lua) {
@@ -195,9 +212,8 @@ void LuaState::collect(lua_State* lua) {
 }
 
 void LuaState::hold(lua_State* lua, std::size_t bytes) {
-  const auto fits = [&] { return bytes <= limits_.memory - memory_; };
-  if (!fits() && bytes <= limits_.memory) collect(lua);
-  if (!fits()) {
+  if (!fits(bytes) && bytes <= limits_.memory) collect(lua);
+  if (!fits(bytes)) {
     refused_text_ = false;
     raise_no_memory(lua);
   }

@@ -14,39 +14,39 @@
 
 namespace cupel::lua {
 
-/// A rule whose conditions a script says.
+/// A rule that calls the functions of a script.
 class LuaRule final : public Rule {
  public:
-  /// Runs the file anew, whose rule of number `rule` is called `name`. Throws ScriptError, and
-  /// UsageError for bad parameters and for fewer other runs than the rule compares with.
-  LuaRule(std::shared_ptr<const RuleSource> source, std::size_t rule, const std::string& name,
-          Trial& base, const RuleParameters& parameters,
-          std::vector<std::unique_ptr<Trial>> others);
+  /// Makes the rule number `rule` of the script, and takes its state over. `needs` are those for
+  /// `values`. Throws ScriptError where the script's limits have no room for the rule.
+  LuaRule(std::unique_ptr<RuleScript> script, std::size_t rule, RuleNeeds needs, Trial& base,
+          const ParameterValues& values, std::vector<std::unique_ptr<Trial>> others);
 
   Verdict invoke_at_step(std::int64_t step) override;
   Verdict on_tick(std::chrono::steady_clock::time_point now) override;
   Verdict on_end() override;
-  std::string rule_name() const override { return definition().info.name; }
+  std::string rule_name() const override { return declared().definition.name; }
   std::string what_it_reads() const override;
 
  private:
-  const RuleDefinition& definition() const { return script_.definitions()[rule_]; }
+  const DeclaredRule& declared() const { return script_->rules()[rule_]; }
   void make_self(const ParameterValues& values);
-  // Whether what the script requires of a step is there; else the verdict says what is waited for.
+  // Returns whether the data that the script requires of a step is there. Else the verdict has what
+  // the rule waits for.
   bool has_required(std::int64_t step, Verdict& verdict);
   void explain_silence(std::int64_t step, Verdict& verdict);
   template <class Call>
   Verdict judge(std::int64_t step, Call&& call);
   [[noreturn]] void rethrow(const ScriptError& error) const;
 
-  // Views of these are the rule's: they live as long as it does.
+  // The other runs, of which the rule has views.
   std::vector<std::unique_ptr<Trial>> others_;
   RuleContext context_;
-  RuleScript script_;
+  std::unique_ptr<RuleScript> script_;
   std::vector<std::unique_ptr<TrialObject>> trials_;  // the base first; script_ counts them
   std::size_t rule_;
   RuleNeeds needs_;
-  std::vector<NameSelection> needed_;  // of the needs
+  std::vector<NameSelection> needed_;  // the tensors of needs_
   bool requires_data_ = false;
   Requirements requirements_;
   bool has_tick_ = false;

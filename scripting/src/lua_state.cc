@@ -1,11 +1,19 @@
+// A Lua state with limits: compiling, calling and what a call that ends early reports.
+//
+// LuaState::call is the only way into the state. It sets the limits, calls Lua in protected mode
+// and turns the error on the stack into a ScriptError, or rethrows the exception of a query. A
+// limit that is reached ends the call by LimitReached, which is no error of Lua. lua_memory.cc has
+// the allocator. One thread uses a state.
+
 #include "lua_state.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
+#include "arguments.h"
+#include "cupel/core/number_text.h"
 #include "data_error.h"
 #include "source_check.h"
 
@@ -15,6 +23,9 @@ namespace {
 constexpr std::size_t kLongestMessage = 2000;
 constexpr std::size_t kPieceForParser = 1024;
 constexpr int kLevelsOfTraceback = 20;
+
+// The place of the globals of scripts in the registry.
+char globals_of_scripts;
 
 // "rule.lua:12: what" as Lua writes it.
 struct PlacedMessage {
@@ -27,33 +38,43 @@ PlacedMessage placed(std::string_view message, const std::string& chunk) {
   PlacedMessage result{chunk, 0, std::string(message)};
   for (std::size_t at = message.find(':'); at != std::string_view::npos;
        at = message.find(':', at + 1)) {
-    const char* const begin = message.data() + at + 1;
-    const char* const end = message.data() + message.size();
-    std::int64_t line = 0;
-    const auto [stop, failure] = std::from_chars(begin, end, line);
-    if (failure != std::errc() || end - stop < 2 || stop[0] != ':' || stop[1] != ' ') continue;
+    const std::string_view behind = message.substr(at + 1);
+    const std::size_t end = std::min(behind.find(": "), behind.size());
+    const auto line = parse_integer<std::int64_t>(behind.substr(0, end));
+    if (!line || end == behind.size()) continue;
     result.chunk = message.substr(0, at);
-    result.line = line;
-    result.problem = std::string(stop + 2, end);
+    result.line = *line;
+    result.problem = behind.substr(end + 2);
     break;
   }
   return result;
 }
 
+// Calls visit() with each activation that has a line and with that line's place, innermost first,
+// until it returns false.
+template <class F>
+void visit_lines(lua_State* lua, F&& visit) {
+  lua_Debug activation{};
+  for (int level = 0; level <= kLevelsOfTraceback && lua_getstack(lua, level, &activation) != 0;
+       ++level) {
+    lua_getinfo(lua, "Sln", &activation);
+    if (activation.currentline > 0 &&
+        !visit(activation, std::string(activation.short_src) + ":" +
+                               std::to_string(activation.currentline) + ": "))
+      return;
+  }
+}
+
 // Like luaL_traceback, but asks for none of Lua's memory.
 std::string traceback_of(lua_State* lua) {
   std::string text;
-  lua_Debug activation{};
-  for (int level = 1; level <= kLevelsOfTraceback && lua_getstack(lua, level, &activation) != 0;
-       ++level) {
-    lua_getinfo(lua, "Sln", &activation);
-    if (activation.currentline <= 0) continue;
-    text += std::string(activation.short_src) + ":" + std::to_string(activation.currentline) +
-            ": in " +
+  visit_lines(lua, [&](const lua_Debug& activation, const std::string& place) {
+    text += place + "in " +
             (activation.name == nullptr ? "the chunk or a function without name"
                                         : "function '" + std::string(activation.name) + "'") +
             "\n";
-  }
+    return true;
+  });
   return text;
 }
 
@@ -91,15 +112,12 @@ LuaState& LuaState::of(lua_State* lua) noexcept {
 }
 
 std::string LuaState::place_of(lua_State* lua) {
-  lua_Debug activation{};
-  for (int level = 0; level < kLevelsOfTraceback && lua_getstack(lua, level, &activation) != 0;
-       ++level) {
-    lua_getinfo(lua, "Sl", &activation);
-    if (activation.currentline > 0)
-      return std::string(activation.short_src) + ":" + std::to_string(activation.currentline) +
-             ": ";
-  }
-  return {};
+  std::string innermost;
+  visit_lines(lua, [&](const lua_Debug&, std::string place) {
+    innermost = std::move(place);
+    return false;
+  });
+  return innermost;
 }
 
 void LuaState::begin_call() {
@@ -117,27 +135,22 @@ void LuaState::begin_call() {
 void LuaState::on_count(lua_State* lua, lua_Debug* /*activation*/) {
   LuaState& self = of(lua);
   const int count = lua_gethookcount(lua);
-  self.charge(lua, count);
+  if (!self.look(count)) self.raise_limit(lua);
   if (count != self.instructions_between_looks())
     lua_sethook(lua, &LuaState::on_count, LUA_MASKCOUNT, self.instructions_between_looks());
 }
 
-bool LuaState::may_go_on(std::int64_t instructions) noexcept {
+// Counts, and looks at the clock.
+bool LuaState::look(std::int64_t instructions) noexcept {
   if (reached_ != ScriptLimit::None) return false;
   if (instructions_left_ < instructions) {
     reached_ = ScriptLimit::Instructions;
     return false;
   }
   instructions_left_ -= instructions;
-  counted_since_look_ += instructions;
-  if (counted_since_look_ < instructions_between_looks()) return true;
   counted_since_look_ = 0;
   if (Clock::now() >= deadline_) reached_ = ScriptLimit::Clock;
   return reached_ == ScriptLimit::None;
-}
-
-void LuaState::charge(lua_State* lua, std::int64_t instructions) {
-  if (!may_go_on(instructions)) raise_limit(lua);
 }
 
 void LuaState::raise_limit(lua_State* lua) {
@@ -145,12 +158,17 @@ void LuaState::raise_limit(lua_State* lua) {
   throw LimitReached();
 }
 
-void LuaState::raise_caught(lua_State* lua, const std::exception& error) {
+void LuaState::push_error(lua_State* lua, const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) of(lua).raise_no_memory(lua);
   try {
-    push_caught(lua, error);
+    push_exception(lua, error);
   } catch (const std::bad_alloc&) {
     of(lua).raise_no_memory(lua);
   }
+}
+
+void LuaState::raise_caught(lua_State* lua, const std::exception& error) {
+  push_error(lua, error);
   lua_error(lua);
   std::abort();  // lua_error does not return
 }
@@ -176,17 +194,33 @@ int LuaState::on_error(lua_State* lua) {
 
 int LuaState::compile(lua_State* lua, std::string_view text, const std::string& chunk) {
   if (text.size() > kLongestText) {
-    lua_pushfstring(lua, "%s: a script of more than 1 MiB", chunk.c_str());
+    push(lua, chunk + ": a script of more than 1 MiB");
     return LUA_ERRSYNTAX;
   }
   if (const auto line = line_of_long_chain(text)) {
-    lua_pushfstring(lua, "%s:%d: more than %d fields, indices and methods in a row", chunk.c_str(),
-                    static_cast<int>(*line), kLongestChain);
+    push(lua, chunk + ":" + std::to_string(*line) + ": more than " + std::to_string(kLongestChain) +
+                  " fields, indices and methods in a row");
     return LUA_ERRSYNTAX;
   }
-  // Feeding it in pieces, the parser's work is looked at, too.
+  // The parser gets the text in pieces, so that its work is counted, too.
   Pieces pieces{this, text};
-  return lua_load(lua, next_piece, &pieces, ("@" + chunk).c_str(), "t");
+  const int status = lua_load(lua, next_piece, &pieces, ("@" + chunk).c_str(), "t");
+  if (status == LUA_OK) {
+    push_globals(lua);
+    if (lua_istable(lua, -1))
+      lua_setupvalue(lua, -2, 1);  // its _ENV
+    else
+      lua_pop(lua, 1);
+  }
+  return status;
+}
+
+void LuaState::set_globals(lua_State* lua) {
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, &globals_of_scripts);
+}
+
+void LuaState::push_globals(lua_State* lua) {
+  lua_rawgetp(lua, LUA_REGISTRYINDEX, &globals_of_scripts);
 }
 
 int LuaState::resume(lua_State* lua, lua_State* thread, int arguments, int* results) {
@@ -224,10 +258,7 @@ void LuaState::call(int arguments, int results, const std::string& chunk) {
   lua_remove(main_, door);
   // A script that came to its end in time may have reached a limit all the same, and caught it.
   if (status == LUA_OK && reached_ == ScriptLimit::None) return;
-  if (status == LUA_OK) {
-    lua_settop(main_, door - 1);
-    lua_pushnil(main_);
-  }
+  if (status == LUA_OK) lua_settop(main_, door);
   throw_error(status, chunk);
 }
 
@@ -251,15 +282,13 @@ void LuaState::throw_error(int status, const std::string& chunk) {
   std::string message = over ? place_ + limit_text() : std::string();
   std::exception_ptr exception;
   if (!over) {
-    std::size_t size = 0;
     if (const DataError* const error = to_data_error(main_, -1)) {
       if (error->skips_step()) exception = error->exception;
       message = error->place + error->kind + ": " + error->message;
-    } else if (lua_type(main_, -1) == LUA_TSTRING) {
-      const char* const text = lua_tolstring(main_, -1, &size);
-      message.assign(text, std::min(size, kLongestMessage));
+    } else if (const std::string_view text = text_at(main_, -1); text.data() != nullptr) {
+      message = text.substr(0, kLongestMessage);
     } else {
-      message = "the error is no text but a " + std::string(luaL_typename(main_, -1));
+      message = "the error is no text but " + type_of(main_, -1);
     }
   }
   lua_pop(main_, 1);

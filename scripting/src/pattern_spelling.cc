@@ -1,5 +1,7 @@
 #include "pattern_spelling.h"
 
+#include "cupel/core/ascii.h"
+
 namespace cupel::lua {
 namespace {
 
@@ -54,8 +56,6 @@ std::string_view spelling(char letter) noexcept {
       return {};
   }
 }
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
 

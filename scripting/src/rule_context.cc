@@ -1,3 +1,9 @@
+// What one evaluation of a rule collects: findings, skips, and what was read of each tensor.
+//
+// Functions that a script calls write into the verdict of the step that is judged. With
+// `--explain`, each tensor that was read becomes an observation. What the script causes here counts
+// against the memory of its state until the evaluation ends. The thread that asks the rule runs it.
+
 #include "rule_context.h"
 
 #include <cstddef>
@@ -10,7 +16,7 @@
 namespace cupel::lua {
 namespace {
 
-// What is explained of one step has an end.
+// The observations of one step are limited.
 constexpr std::size_t kMostObservations = 10'000;
 // A vector that grows has its elements twice, the second time with as much room again.
 constexpr std::size_t kGrowth = 3;
@@ -116,7 +122,7 @@ void RuleContext::add(lua_State* lua, Finding finding) {
   verdict().add(std::move(finding));
 }
 
-// What the rule tells of a tensor stands for all that was read of it.
+// An observation of the rule's own replaces all readings of its tensor.
 void RuleContext::take_over_readings() {
   const Places places(observations_);
   std::set<std::string> by_itself;

@@ -18,14 +18,14 @@ struct Reading {
 };
 
 /// What the functions that a rule calls have to do with the evaluation that goes on: whose verdict
-/// it is, and what was looked at for it.
+/// it is, and which tensors were read for it.
 class RuleContext {
  public:
   /// Begins an evaluation; `step` is -1 between steps.
   void begin(Verdict& verdict, std::int64_t step, bool explaining);
   /// Ends it, whatever came of it.
   void end() noexcept;
-  /// Tells the verdict what was read, with what was found of it.
+  /// Adds the observations to the verdict, with what was found of each.
   void explain();
 
   /// Throws UsageError where nothing is evaluated.
@@ -33,8 +33,8 @@ class RuleContext {
   bool explaining() const noexcept { return explaining_; }
   std::int64_t step() const noexcept { return step_; }
   bool has_read() const noexcept { return has_read_; }
-  /// Whether what was saved at a global step is what is judged: a rule that looks back at others
-  /// says nothing of them.
+  /// Whether what was saved at a global step is what is judged: readings of other steps
+  /// are no observations.
   bool is_judged(std::int64_t step) const noexcept { return step_ < 0 || step == step_; }
 
   /// The tensor that was asked for last.
@@ -50,15 +50,18 @@ class RuleContext {
     readings_ = readings;
   }
 
-  /// Something of a tensor was read at the step that is judged: `reading()` says what, where
-  /// somebody wants to know. The worker's name lives as long as the trial.
+  /// Something of a tensor was read at the step that is judged: `reading()` describes it,
+  /// where the rule is to explain. The worker's name lives as long as the trial.
   template <class F>
   void read(std::string_view tensor, std::string_view worker, F&& reading) {
-    if (looking_at_ != tensor || worker_ != worker) look_at(kept_ = tensor, worker, 0);
+    if (looking_at_ != tensor)
+      look_at(kept_ = tensor, worker, 0);
+    else if (worker_ != worker)
+      look_at(looking_at_, worker, 0);
     ++readings_;
     read_ahead(tensor, worker, reading);
   }
-  /// The same of a tensor that is looked at later.
+  /// The same of a tensor that becomes the current one later.
   template <class F>
   void read_ahead(std::string_view tensor, std::string_view worker, F&& reading) {
     has_read_ = true;
@@ -71,7 +74,7 @@ class RuleContext {
   void skip(lua_State* lua, Skip skip);
   /// The same of another run's, beside what was read of the one that is judged.
   void skip_beside(lua_State* lua, Skip skip);
-  /// What the rule itself says that it looked at, in place of what was read of that tensor.
+  /// An observation of the rule's own, in place of the readings of that tensor.
   void tell(lua_State* lua, Observation observation);
   void add(lua_State* lua, Finding finding);
 

@@ -1,68 +1,81 @@
+// What a rule requires of a step before it is judged: the function `required` and its `req`.
+//
+// The script adds names and steps, which count against its memory and its instructions. are_met()
+// then asks the trials. Data that will never be there is an exception of the query; data of another
+// run that is still to come makes the runner ask the rule again. The thread that asks the rule
+// runs it.
+
 #include "rule_requirements.h"
 
 #include <utility>
 
 #include "arguments.h"
 #include "cupel/core/error.h"
-#include "object_type.h"
-#include "sandbox_functions.h"
+#include "sol_binding.h"
 
 namespace cupel::lua {
-namespace {
 
-char type_key;
-constexpr const char* kName = "req";
-constexpr std::size_t kMost = 10'000;
-constexpr std::int64_t kLooking = 10;
-
-// What is behind a `req`.
-struct Handle {
+// What a script's `req` refers to.
+struct RequirementsHandle {
   Requirements* requirements;
   TrialObject* base;
 };
 
+template <>
+struct ObjectType<RequirementsHandle> {
+  static constexpr const char* kName = "req";
+};
+
+namespace {
+
+constexpr std::size_t kMost = 10'000;
+constexpr std::int64_t kLooking = 10;
+
 // A step, or a list of them.
-std::vector<std::int64_t> steps_argument(lua_State* lua, int argument) {
-  if (!lua_istable(lua, argument)) return {check_step(lua, argument, "add")};
+struct StepsArgument {
   std::vector<std::int64_t> steps;
-  const lua_Unsigned size = lua_rawlen(lua, argument);
-  if (size > kMost) throw UsageError("add: more than 10,000 steps");
-  steps.reserve(size);
-  for (lua_Unsigned i = 1; i <= size; ++i) {
-    int is_integer = 0;
-    lua_rawgeti(lua, argument, static_cast<lua_Integer>(i));
-    steps.push_back(lua_tointegerx(lua, -1, &is_integer));
-    lua_pop(lua, 1);
-    if (is_integer == 0) throw UsageError("add: steps are whole numbers");
+  static StepsArgument from_lua(lua_State* lua, int place) {
+    if (!lua_istable(lua, place)) return {{read_argument<std::int64_t>(lua, place, "step")}};
+    StepsArgument list;
+    const lua_Unsigned size = lua_rawlen(lua, place);
+    if (size > kMost) throw UsageError("add: more than 10,000 steps");
+    list.steps.reserve(size);
+    for (lua_Unsigned i = 1; i <= size; ++i) {
+      int is_integer = 0;
+      lua_rawgeti(lua, place, static_cast<lua_Integer>(i));
+      list.steps.push_back(lua_tointegerx(lua, -1, &is_integer));
+      lua_pop(lua, 1);
+      if (is_integer == 0) throw UsageError("add: steps are whole numbers");
+    }
+    return list;
   }
-  return steps;
+};
+
+// req:add(tensor, steps, {trial =, regex =})
+void add_requirement(RequirementsHandle& req, Argument<std::string_view, "name"> name,
+                     StepsArgument steps, TableArgument table) {
+  const NamedArguments arguments = table.read({"trial", "regex"});
+  const TrialObject* trial = req.base;
+  if (arguments.push("trial")) trial = &check_object<TrialObject>(table.lua, -1);
+  std::vector<std::string> tensors;
+  if (arguments.boolean("regex").value_or(false))
+    tensors = matching_names(table.lua, trial->trial.tensor_names(), {std::string(*name)});
+  else
+    tensors.emplace_back(*name);
+  req.requirements->add(table.lua, {trial, std::move(tensors), std::move(steps.steps)});
 }
 
 }  // namespace
 
-int Requirements::add(lua_State* lua) {
-  const Handle& handle = *static_cast<Handle*>(check_object(lua, 1, &type_key, kName));
-  std::string name(check_name(lua, 2, "add"));
-  std::vector<std::int64_t> steps = steps_argument(lua, 3);
-  const NamedArguments arguments(lua, 4, "add", {"trial", "regex"});
-  const TrialObject* trial = handle.base;
-  if (lua_istable(lua, 4) && lua_getfield(lua, 4, "trial") != LUA_TNIL)
-    trial = &check_trial(lua, lua_gettop(lua));
-  Requirements& self = *handle.requirements;
-  auto& all = self.all_;
-  if (all.size() == kMost) throw UsageError("add: more than 10,000 requirements");
-  std::vector<std::string> tensors;
-  if (arguments.boolean("regex").value_or(false))
-    tensors = matching_names(lua, trial->trial.tensor_names(), {name});
-  else
-    tensors.push_back(std::move(name));
-  std::size_t bytes = sizeof(Requirement) + steps.size() * sizeof steps.front();
-  for (const std::string& tensor : tensors) bytes += sizeof(std::string) + tensor.size();
+void Requirements::add(lua_State* lua, Requirement added) {
+  if (all_.size() == kMost) throw UsageError("add: more than 10,000 requirements");
+  std::size_t bytes = sizeof added + added.steps.size() * sizeof(std::int64_t);
+  for (const std::string& tensor : added.tensors) bytes += sizeof(std::string) + tensor.size();
   LuaState::of(lua).hold(lua, bytes);
-  self.held_ += bytes;
-  LuaState::of(lua).charge(lua, static_cast<std::int64_t>(tensors.size() + steps.size()) + 1);
-  all.push_back({trial, std::move(tensors), std::move(steps)});
-  return 0;
+  held_ += bytes;
+  LuaState::of(lua).charge(
+      lua, static_cast<std::int64_t>(added.tensors.size() + added.steps.size()) + 1);
+  all_.push_back(std::move(added));
 }
 
 void Requirements::clear(LuaState& state) noexcept {
@@ -72,11 +85,11 @@ void Requirements::clear(LuaState& state) noexcept {
 }
 
 void Requirements::add_type(lua_State* lua) {
-  make_type(lua, &type_key, kName, {method<&Requirements::add>("add")});
+  register_type<RequirementsHandle>(lua, method<&add_requirement>("add"));
 }
 
 void Requirements::push(lua_State* lua, TrialObject& base) {
-  LuaState::of(lua).push_object(lua, std::make_shared<Handle>(Handle{this, &base}), &type_key);
+  push_object(lua, std::make_shared<RequirementsHandle>(RequirementsHandle{this, &base}));
 }
 
 bool Requirements::are_met(lua_State* lua, const TrialObject& base, Verdict& verdict) const {

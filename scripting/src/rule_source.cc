@@ -1,3 +1,9 @@
+// The text of a file of rules and of its modules. Each is read once, from a local folder or a
+// store, and kept: every run of the file has the same text, also where the file has changed since.
+// Modules come from the folder of the file only, and their names are checked by `require`. Rules of
+// one file may run in several threads, so a mutex guards the modules. A file that cannot be read is
+// a UsageError that names the path and the reason.
+
 #include "rule_source.h"
 
 #include <algorithm>
@@ -8,6 +14,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/store/open_store.h"
 #include "lua_state.h"
 
@@ -15,18 +22,19 @@ namespace cupel::lua {
 namespace {
 
 constexpr std::size_t kMostModules = 100;
-// Of all modules: they are no script's memory.
+// The text of all modules together, which does not count against the memory of a script.
 constexpr std::size_t kMostModulesText = std::size_t{2} << 20U;
 constexpr std::size_t kLongestSourceLine = 200;
 
-// A path's folder, "." where it has none, and the rest.
+// Splits a path into its folder, "." where it has none, and the name.
 std::pair<std::string, std::string> split(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-// Files that are mounted into containers are links to others, with those they require beside them.
+// Follows links: files that are mounted into containers are links, and their modules stand beside
+// the targets.
 std::string resolved(const std::string& path) {
   if (path.find("://") != std::string::npos) return path;
   std::error_code failure;
@@ -34,7 +42,7 @@ std::string resolved(const std::string& path) {
   return failure ? path : real.string();
 }
 
-// Why there is nothing to be read at a path.
+// The reason why there is nothing to be read at a path.
 std::string absence(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::file_status found = std::filesystem::symlink_status(path, ignored);
@@ -44,8 +52,8 @@ std::string absence(const std::string& path) {
   return path + " is no regular file";
 }
 
-// What Lua's own reader passes over: a mark of UTF-8, and a first line for a shell. Lines keep
-// their numbers.
+// Removes the byte order mark of UTF-8 and a first line for a shell, as Lua's own reader does.
+// Lines keep their numbers.
 void drop_preamble(std::string& text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
@@ -78,7 +86,7 @@ RuleSource::RuleSource(const std::string& path, const ScriptLimits& limits)
 
 std::string RuleSource::module(const std::string& module) const {
   const std::string name = module + ".lua";
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = modules_.find(name);
   if (entry != modules_.end()) return entry->second;
   if (modules_.size() == kMostModules) throw UsageError("more than 100 modules");
@@ -89,14 +97,48 @@ std::string RuleSource::module(const std::string& module) const {
   return modules_.emplace(name, std::move(text)).first->second;
 }
 
-std::string RuleSource::line(std::string_view chunk, std::int64_t number) const {
-  const std::lock_guard lock(mutex_);
-  std::string_view rest;
-  if (chunk == chunk_) {
-    rest = text_;
-  } else if (const auto entry = modules_.find(chunk); entry != modules_.end()) {
-    rest = entry->second;
+// Returns the name of the file or of a module for its name in a message, where Lua cuts off the
+// beginning of a long one; empty for any other name.
+std::string_view RuleSource::chunk_of(std::string_view shown) const {
+  constexpr std::string_view kCut = "...";
+  const bool is_cut = shown.starts_with(kCut);
+  if (is_cut) shown.remove_prefix(kCut.size());
+  const auto is_shown = [&](std::string_view chunk) {
+    return is_cut ? chunk.ends_with(shown) : chunk == shown;
+  };
+  if (shown.empty() || is_shown(chunk_)) return chunk_;
+  const MutexLock lock(mutex_);
+  for (const auto& [chunk, text] : modules_)
+    if (is_shown(chunk)) return chunk;
+  return {};
+}
+
+std::string_view RuleSource::text_of(std::string_view chunk) const {
+  chunk = chunk_of(chunk);
+  if (chunk == chunk_) return text_;
+  const MutexLock lock(mutex_);
+  const auto entry = modules_.find(chunk);
+  return entry == modules_.end() ? std::string_view() : entry->second;
+}
+
+RuleProblem RuleSource::problem(std::string_view chunk, std::int64_t line, std::string message,
+                                std::string hint) const {
+  RuleProblem problem{.file = path_, .message = std::move(message), .hint = std::move(hint)};
+  const std::string_view known = chunk_of(chunk);
+  if (known.empty()) {
+    problem.message =
+        std::string(chunk) + (line > 0 ? ":" + std::to_string(line) : "") + ": " + problem.message;
+    return problem;
   }
+  problem.file.replace(path_.size() - chunk_.size(), chunk_.size(), known);
+  problem.line = line;
+  problem.source_line = this->line(chunk, line);
+  return problem;
+}
+
+std::string RuleSource::line(std::string_view chunk, std::int64_t number) const {
+  if (number < 1) return {};
+  std::string_view rest = text_of(chunk);
   for (; number > 1 && !rest.empty(); --number)
     rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
   const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -108,7 +150,7 @@ std::string RuleSource::line(std::string_view chunk, std::int64_t number) const 
 }
 
 std::string RuleSource::fingerprint() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto crc = [](const std::string& text, std::uint32_t seed) {
     return crc32c(std::as_bytes(std::span(text)), seed);
   };

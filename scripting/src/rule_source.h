@@ -2,10 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "cupel/core/mutex.h"
+#include "cupel/rules/load_rules.h"
 #include "cupel/scripting/script_limits.h"
 #include "cupel/store/store.h"
 
@@ -18,29 +19,39 @@ class RuleSource {
   RuleSource(const std::string& path, const ScriptLimits& limits);
 
   const std::string& path() const noexcept { return path_; }
-  /// The file's name without its folder, as errors call it.
+  /// The file's name without its folder, which is its name in errors.
   const std::string& chunk() const noexcept { return chunk_; }
   const std::string& text() const noexcept { return text_; }
   const ScriptLimits& limits() const noexcept { return limits_; }
 
-  /// The text of `<module>.lua` beside the file; `module` is letters, digits and '_'. Throws
-  /// UsageError where there is none.
+  /// Returns the text of `<module>.lua` beside the file; `module` is letters, digits and '_'.
+  /// Throws UsageError where there is none.
   std::string module(const std::string& module) const;
 
-  /// A line of the file, or of a module that was read, without the blanks around it, and not more
-  /// of it than a message has room for; empty where there is none.
+  /// Returns the text of the file, or of a module that was read; empty for any other chunk. An
+  /// empty name is the file's. The view lives as long as this object.
+  std::string_view text_of(std::string_view chunk) const;
+  /// Returns a line of the file, or of a module that was read, without the blanks around it and
+  /// without what a message has no room for; empty where there is none.
   std::string line(std::string_view chunk, std::int64_t number) const;
+  /// Makes the problem of that line, with the path of the file or module. A chunk that is neither
+  /// stays in the message.
+  RuleProblem problem(std::string_view chunk, std::int64_t line, std::string message,
+                      std::string hint = {}) const;
 
+  /// Returns a checksum of the file and of the modules that were read.
   std::string fingerprint() const;
 
  private:
+  std::string_view chunk_of(std::string_view shown) const;
   std::string path_;
   std::string chunk_;
   std::string text_;
   ScriptLimits limits_;
   std::unique_ptr<Store> folder_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::string, std::less<>> modules_;  // texts by file name
+  mutable Mutex mutex_;
+  // Texts by file name.
+  mutable std::map<std::string, std::string, std::less<>> modules_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel::lua

@@ -5,10 +5,11 @@
 #include <string_view>
 
 #include "lua_state.h"
+#include "mistakes.h"
 
 namespace cupel::lua {
 
-/// What scripts of one rule see of the world beside what is handed to them.
+/// The world that scripts of one rule see, beside the objects that are handed to them.
 struct SandboxOptions {
   /// Takes what `print` prints, a line at a time.
   std::function<void(std::string_view line)> print = [](std::string_view) {};
@@ -25,12 +26,15 @@ struct SandboxOptions {
 /// functions live as long as the state.
 void make_sandbox(LuaState& state, SandboxOptions options);
 
-/// Takes note of the globals that the function on top uses, and stays as it is.
+/// Lets random numbers follow from another seed from now on.
+void set_seed(LuaState& state, std::uint64_t seed);
+
+/// Records the globals that the function on top uses; the stack stays as it is.
 void note_globals(LuaState& state, const std::string& chunk);
 
 /// Ends the time when scripts may make new globals: from here on setting one is an error, too.
-/// Throws ScriptError if functions that were noted, or those of modules, use some that there are
-/// not by now, whether they ever get there or not.
-void close_globals(LuaState& state);
+/// Each use of a global that is missing by now, in the functions that were noted and in those of
+/// modules, is a mistake with its line, whether scripts ever get there or not.
+void close_globals(LuaState& state, Mistakes& mistakes);
 
 }  // namespace cupel::lua

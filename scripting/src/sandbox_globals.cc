@@ -1,6 +1,8 @@
-// The table of globals: only what is there can be read, and nothing new can be set once the file
-// was read. Functions are looked through beforehand, so that a misspelt name is told before
-// anything is judged and not when it is come to.
+// The table of globals: a script can read only what is there, and set nothing new once its file was
+// read.
+//
+// The bytecode of a script lists its uses of globals, so that a misspelt name is reported before
+// anything is judged. The uses are kept until the file was read; they count against the memory.
 
 #include <algorithm>
 #include <string>
@@ -12,6 +14,7 @@
 #include "cupel/core/nearest_names.h"
 #include "global_uses.h"
 #include "held.h"
+#include "mistakes.h"
 #include "sandbox.h"
 #include "sandbox_functions.h"
 
@@ -20,7 +23,6 @@ namespace {
 
 constexpr std::size_t kLongestGlobal = 64;
 constexpr std::int64_t kLookingForNames = 2000;
-constexpr std::size_t kMostMistakes = 5;
 
 struct Globals {
   bool are_closed = false;
@@ -28,34 +30,11 @@ struct Globals {
   std::vector<Held> held = {};       // for these
 };
 
-// Where it is in the registry.
-char globals_key;
-
-Globals& globals_of(lua_State* lua) {
-  lua_rawgetp(lua, LUA_REGISTRYINDEX, &globals_key);
-  auto* const globals = static_cast<Globals*>(lua_touserdata(lua, -1));
-  lua_pop(lua, 1);
-  return *globals;
-}
-
-std::vector<std::string> names_of(lua_State* lua, int table) {
-  constexpr std::size_t kMost = 500;
-  std::vector<std::string> names;
-  lua_pushnil(lua);
-  while (lua_next(lua, table) != 0) {
-    lua_pop(lua, 1);
-    if (lua_type(lua, -1) == LUA_TSTRING && lua_rawlen(lua, -1) <= kLongestGlobal)
-      names.emplace_back(lua_tostring(lua, -1));
-    if (names.size() == kMost) break;
-  }
-  // The table's order is another one at each run.
-  std::sort(names.begin(), names.end());
-  return names;
-}
+Globals& globals_of(lua_State* lua) { return LuaState::of(lua).kept<Globals>(); }
 
 std::string no_global(lua_State* lua, const std::string& name, int globals) {
   LuaState::of(lua).charge(lua, kLookingForNames);
-  return "there is no global " + name + did_you_mean(name, names_of(lua, globals));
+  return "there is no global " + name + did_you_mean(name, names_in(lua, globals));
 }
 
 // Of the table of globals, whose metatable no script can reach.
@@ -75,32 +54,27 @@ int new_global(lua_State* lua) {
   return 0;
 }
 
-// What a use will be told when it is come to, if it ever is: before that it is told here.
+// Adds each recorded use of a global that is still not there to the list of mistakes, before
+// anything runs that uses it.
 int check_uses(lua_State* lua) {
+  auto& mistakes = *static_cast<Mistakes*>(lua_touserdata(lua, 1));
   Globals& globals = globals_of(lua);
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
-  std::string mistakes;
-  std::size_t count = 0;
+  LuaState::push_globals(lua);
   for (const GlobalUse& use : globals.uses) {
-    push_string(lua, use.name);
-    const bool is_there = lua_rawget(lua, 1) != LUA_TNIL;
-    lua_pop(lua, 1);
-    if (is_there) continue;
-    if (++count > kMostMistakes) break;
+    if (has_entry(lua, 2, use.name)) continue;
     const std::string name = use.name.substr(0, kLongestGlobal);
-    mistakes += (mistakes.empty() ? "" : "; ") + use.chunk + ":" + std::to_string(use.line) + ": " +
-                (use.is_set ? new_global_text(name) : no_global(lua, name, 1));
+    mistakes.set_site({use.chunk, {use.line}});
+    mistakes.add("", use.is_set ? new_global_text(name) : no_global(lua, name, 2));
   }
   globals.uses.clear();
   globals.held.clear();
-  if (count > 0) throw UsageError(mistakes);
   globals.are_closed = true;
   return 0;
 }
 
-// Of a function and its chunk's name.
+// Of a function and a pointer to its chunk's name.
 int note_function(lua_State* lua) {
-  const std::string chunk(check_text(lua, 2));
+  const auto& chunk = *static_cast<const std::string*>(lua_touserdata(lua, 2));
   lua_settop(lua, 1);
   note_uses(lua, chunk);
   return 0;
@@ -109,10 +83,7 @@ int note_function(lua_State* lua) {
 }  // namespace
 
 void guard_globals(lua_State* lua) {
-  auto globals = std::make_shared<Globals>();
-  lua_pushlightuserdata(lua, globals.get());
-  lua_rawsetp(lua, LUA_REGISTRYINDEX, &globals_key);
-  LuaState::of(lua).keep(std::move(globals));
+  LuaState::of(lua).keep(Globals{});
   lua_newtable(lua);
   set_function<missing_global>(lua, "__index");
   set_function<new_global>(lua, "__newindex");
@@ -123,31 +94,31 @@ bool globals_are_closed(lua_State* lua) { return globals_of(lua).are_closed; }
 
 void note_uses(lua_State* lua, const std::string& chunk) {
   Globals& noted = globals_of(lua);
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  LuaState::push_globals(lua);
   const int globals = lua_gettop(lua);
   lua_pushvalue(lua, -2);
   for (GlobalUse& use : global_uses(lua, chunk)) {
-    push_string(lua, use.name);
-    const bool is_there = lua_rawget(lua, globals) != LUA_TNIL;
-    lua_pop(lua, 1);
-    if (is_there) continue;
+    if (has_entry(lua, globals, use.name)) continue;
     noted.held.emplace_back(lua, 2 * sizeof use + use.name.size() + use.chunk.size());
     noted.uses.push_back(std::move(use));
   }
   lua_settop(lua, globals - 1);
 }
 
+// The values that are pushed outside of the call allocate nothing: an error there would end the
+// process.
 void note_globals(LuaState& state, const std::string& chunk) {
   lua_State* const lua = state.get();
   push_function<note_function>(lua);
   lua_pushvalue(lua, -2);
-  push_string(lua, chunk);
+  lua_pushlightuserdata(lua, const_cast<std::string*>(&chunk));
   state.call(2, 0, chunk);
 }
 
-void close_globals(LuaState& state) {
+void close_globals(LuaState& state, Mistakes& mistakes) {
   push_function<check_uses>(state.get());
-  state.call(0, 0, "globals");
+  lua_pushlightuserdata(state.get(), &mistakes);
+  state.call(1, 0, "globals");
 }
 
 }  // namespace cupel::lua

@@ -1,4 +1,9 @@
-// find, match, gmatch and gsub with PCRE2's patterns: Lua's own cannot be interrupted.
+// find, match, gmatch and gsub with the patterns of PCRE2: a search by Lua's own cannot be
+// interrupted.
+//
+// A search calls back before each item that it tries, which counts against the instructions of the
+// script. The state keeps the 16 patterns used last. A pattern that does not compile, or takes too
+// many attempts, is an error of the script.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/core/text_pattern.h"
+#include "cupel/core/utf8.h"
 #include "pattern_spelling.h"
 #include "sandbox_functions.h"
 #include "text_builder.h"
@@ -31,12 +38,8 @@ struct PatternCache {
 
 [[noreturn]] void fail(const std::string& problem) { throw UsageError(problem); }
 
-PatternCache& cache_of(lua_State* lua) {
-  return *static_cast<PatternCache*>(lua_touserdata(lua, lua_upvalueindex(1)));
-}
-
 TextPattern compile(lua_State* lua, std::string_view text) {
-  auto& entries = cache_of(lua).entries;
+  auto& entries = LuaState::of(lua).kept<PatternCache>().entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].first != text) continue;
     std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
@@ -97,24 +100,16 @@ class Finder {
   }
 
   /// Pushes a group; false where it took no part, since nil would end a list.
-  void push(std::size_t group) const {
+  int push_group(std::size_t group) const {
     const TextPattern::Range& range = ranges_[group];
-    if (range.begin == TextPattern::kNowhere) {
-      lua_pushboolean(lua_, 0);
-      return;
-    }
-    const std::string_view text = text_of(range);
-    lua_pushlstring(lua_, text.data(), text.size());
+    return range.begin == TextPattern::kNowhere ? push(lua_, false) : push(lua_, text_of(range));
   }
   /// Pushes all groups, or the whole where there are none and it is asked for.
   int push_groups(bool or_whole) const {
     const std::size_t count = ranges_.size() - 1;
-    if (count == 0 && or_whole) {
-      push(0);
-      return 1;
-    }
+    if (count == 0 && or_whole) return push_group(0);
     luaL_checkstack(lua_, static_cast<int>(count), "too many groups");
-    for (std::size_t group = 1; group <= count; ++group) push(group);
+    for (std::size_t group = 1; group <= count; ++group) push_group(group);
     return static_cast<int>(count);
   }
 
@@ -142,8 +137,7 @@ int find(lua_State* lua) {
   const std::string_view pattern = check_text(lua, 2);
   const auto from = beginning(lua, 3, text.size());
   TextPattern::Range found;
-  int groups = 0;
-  lua_settop(lua, 4);
+  std::optional<Finder> finder;
   if (from && lua_toboolean(lua, 4) != 0) {
     // Pieces, since looking for a long text in a long one takes the product of both at worst.
     constexpr std::size_t kPiece = 256;
@@ -158,24 +152,12 @@ int find(lua_State* lua) {
         break;
     }
   } else if (from) {
-    Finder finder(lua, text, pattern, *from);
-    if (finder.next()) {
-      found = finder.ranges().front();
-      lua_pushnil(lua);
-      lua_pushnil(lua);
-      groups = finder.push_groups(false);
-    }
+    finder.emplace(lua, text, pattern, *from);
+    if (finder->next()) found = finder->ranges().front();
   }
-  if (found.begin == TextPattern::kNowhere) {
-    lua_pushnil(lua);
-    return 1;
-  }
-  if (lua_gettop(lua) == 4) lua_settop(lua, 6);
-  lua_pushinteger(lua, static_cast<lua_Integer>(found.begin) + 1);
-  lua_replace(lua, 5);
-  lua_pushinteger(lua, static_cast<lua_Integer>(found.end));
-  lua_replace(lua, 6);
-  return 2 + groups;
+  if (found.begin == TextPattern::kNowhere) return push(lua, nullptr);
+  const int places = push(lua, found.begin + 1) + push(lua, found.end);
+  return places + (finder ? finder->push_groups(false) : 0);
 }
 
 int match(lua_State* lua) {
@@ -185,40 +167,32 @@ int match(lua_State* lua) {
     Finder finder(lua, text, pattern, *from);
     if (finder.next()) return finder.push_groups(true);
   }
-  lua_pushnil(lua);
-  return 1;
+  return push(lua, nullptr);
 }
 
-// Upvalues: the cache, text, pattern, where to begin, whether nothing at all may be found there.
+// Upvalues: text, pattern, where to begin, whether nothing at all may be found there.
 int next_match(lua_State* lua) {
-  const std::string_view text = check_text(lua, lua_upvalueindex(2));
-  const std::string_view pattern = check_text(lua, lua_upvalueindex(3));
-  const auto from = static_cast<std::size_t>(lua_tointeger(lua, lua_upvalueindex(4)));
+  const std::string_view text = check_text(lua, lua_upvalueindex(1));
+  const std::string_view pattern = check_text(lua, lua_upvalueindex(2));
+  const auto from = static_cast<std::size_t>(lua_tointeger(lua, lua_upvalueindex(3)));
   Finder finder(lua, text, pattern, from);
-  if (lua_toboolean(lua, lua_upvalueindex(5)) == 0) finder.do_not_begin_empty();
-  if (!finder.next()) {
-    lua_pushinteger(lua, static_cast<lua_Integer>(text.size()) + 1);
-    lua_replace(lua, lua_upvalueindex(4));
-    lua_pushnil(lua);
-    return 1;
-  }
-  lua_pushinteger(lua, static_cast<lua_Integer>(finder.ranges().front().end));
+  if (lua_toboolean(lua, lua_upvalueindex(4)) == 0) finder.do_not_begin_empty();
+  const bool is_found = finder.next();
+  push(lua, is_found ? finder.ranges().front().end : text.size() + 1);
+  lua_replace(lua, lua_upvalueindex(3));
+  push(lua, false);
   lua_replace(lua, lua_upvalueindex(4));
-  lua_pushboolean(lua, 0);
-  lua_replace(lua, lua_upvalueindex(5));
-  return finder.push_groups(true);
+  return is_found ? finder.push_groups(true) : push(lua, nullptr);
 }
 
 int gmatch(lua_State* lua) {
   const std::string_view text = check_text(lua, 1);
   compile(lua, check_text(lua, 2));
   const auto from = beginning(lua, 3, text.size());
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_pushvalue(lua, 1);
-  lua_pushvalue(lua, 2);
-  lua_pushinteger(lua, static_cast<lua_Integer>(from.value_or(text.size() + 1)));
-  lua_pushboolean(lua, 1);
-  push_function<next_match>(lua, 5);
+  lua_settop(lua, 2);
+  push(lua, from.value_or(text.size() + 1));
+  push(lua, true);
+  push_function<next_match>(lua, 4);
   return 1;
 }
 
@@ -234,8 +208,7 @@ std::vector<Piece> pieces_of(std::string_view replacement, const TextPattern& pa
   std::size_t begin = 0;
   for (std::size_t at = 0; at < replacement.size(); ++at) {
     const char after = at + 1 < replacement.size() ? replacement[at + 1] : '\0';
-    const bool is_digit = after >= '0' && after <= '9';
-    if (replacement[at] == '%' && is_digit)
+    if (replacement[at] == '%' && is_digit(after))
       fail("a group is $" + std::string(1, after) + " here, not %" + after +
            ", in the replacement " + shown(replacement));
     if (replacement[at] != '$') continue;
@@ -246,13 +219,13 @@ std::vector<Piece> pieces_of(std::string_view replacement, const TextPattern& pa
       begin = at + 2;
     } else {
       const std::size_t end = after == '{' ? replacement.find('}', at) : at + 2;
-      if (end == std::string_view::npos || (after != '{' && !is_digit))
+      if (end == std::string_view::npos || (after != '{' && !is_digit(after)))
         fail("$ is followed by a digit, {name} or $, in the replacement " + shown(replacement));
       name =
           after == '{' ? replacement.substr(at + 2, end - at - 2) : replacement.substr(at + 1, 1);
       begin = after == '{' ? end + 1 : end;
       std::optional<std::size_t> group;
-      if (name.size() == 1 && name[0] >= '0' && name[0] <= '9')
+      if (name.size() == 1 && is_digit(name[0]))
         group = static_cast<std::size_t>(name[0] - '0');
       else
         group = pattern.group_named(std::string(name));
@@ -267,14 +240,14 @@ std::vector<Piece> pieces_of(std::string_view replacement, const TextPattern& pa
   return pieces;
 }
 
-// Appends what a function or a table says that comes in place of what was found.
+// Appends the replacement that a function or a table returns for a match.
 void append_answer(lua_State* lua, TextBuilder& result, const Finder& finder) {
   if (lua_type(lua, 3) == LUA_TFUNCTION) {
     lua_pushvalue(lua, 3);
     const int count = finder.push_groups(true);
     lua_call(lua, count, 1);
   } else {
-    finder.push(finder.ranges().size() > 1 ? 1 : 0);
+    finder.push_group(finder.ranges().size() > 1 ? 1 : 0);
     lua_gettable(lua, 3);
   }
   if (lua_toboolean(lua, -1) == 0) {
@@ -282,9 +255,7 @@ void append_answer(lua_State* lua, TextBuilder& result, const Finder& finder) {
   } else {
     if (lua_isstring(lua, -1) == 0)
       luaL_error(lua, "a replacement is a text, not a %s", luaL_typename(lua, -1));
-    std::size_t size = 0;
-    const char* const text = lua_tolstring(lua, -1, &size);
-    result.append({text, size});
+    result.append(check_text(lua, -1));
   }
   lua_pop(lua, 1);
 }
@@ -297,7 +268,6 @@ int gsub(lua_State* lua) {
   luaL_argexpected(lua, is_text || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
                    "string/function/table");
   const lua_Integer most = luaL_optinteger(lua, 4, LUA_MAXINTEGER);
-  lua_settop(lua, 3);
   Finder finder(lua, text, pattern, 0);
   std::vector<Piece> pieces;
   if (is_text) {
@@ -321,26 +291,18 @@ int gsub(lua_State* lua) {
   }
   result.append(text.substr(done));
   result.push();
-  lua_pushinteger(lua, count);
-  return 2;
-}
-
-template <int (*kFunction)(lua_State*)>
-void add(lua_State* lua, const char* name, PatternCache* cache) {
-  lua_pushlightuserdata(lua, cache);
-  push_function<kFunction>(lua, 1);
-  lua_setfield(lua, -2, name);
+  return 1 + push(lua, count);
 }
 
 }  // namespace
 
 void add_pattern_functions(lua_State* lua) {
-  auto cache = std::make_shared<PatternCache>();
-  add<find>(lua, "find", cache.get());
-  add<match>(lua, "match", cache.get());
-  add<gmatch>(lua, "gmatch", cache.get());
-  add<gsub>(lua, "gsub", cache.get());
-  LuaState::of(lua).keep(std::move(cache));
+  LuaState::of(lua).keep(PatternCache{});
+  add_functions(lua, {LUA_STRLIBNAME, luaopen_string}, {},
+                {{"find", guarded<find>},
+                 {"match", guarded<match>},
+                 {"gmatch", guarded<gmatch>},
+                 {"gsub", guarded<gsub>}});
 }
 
 }  // namespace cupel::lua

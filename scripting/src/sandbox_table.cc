@@ -1,8 +1,12 @@
-// Lua's own go through a table without anybody looking at the clock, and sort by a pivot that they
-// take from it. These count, and sort alike at every run.
+// Functions on tables that count their rounds: a call of Lua's own goes through a whole table while
+// nobody reads the clock, and its sort takes the pivot from the clock.
+//
+// `sort` here is a stable merge sort; an error in its comparison leaves the table as it was.
+// `concat` and `unpack` have limits of text and of results.
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "sandbox_functions.h"
 #include "text_builder.h"
@@ -31,20 +35,32 @@ lua_Integer length_of(lua_State* lua, int table) {
   return static_cast<lua_Integer>(lua_rawlen(lua, table));
 }
 
+// The second argument, a position between two others.
+lua_Integer position(lua_State* lua, lua_Integer least, lua_Integer most) {
+  const lua_Integer place = luaL_checkinteger(lua, 2);
+  luaL_argcheck(lua, place >= least && place <= most, 2, "position out of bounds");
+  return place;
+}
+
+// The first and the last index of a part, two arguments; by default those of the whole.
+std::pair<lua_Integer, lua_Integer> part(lua_State* lua, int argument, lua_Integer size) {
+  const lua_Integer first = luaL_optinteger(lua, argument, 1);
+  return {first, luaL_optinteger(lua, argument + 1, size)};
+}
+
+void copy_element(lua_State* lua, int from, lua_Integer index, int to, lua_Integer place) {
+  lua_geti(lua, from, index);
+  lua_seti(lua, to, place);
+}
+
 int insert(lua_State* lua) {
   const lua_Integer end = length_of(lua, 1) + 1;
-  lua_Integer place = end;
-  if (lua_gettop(lua) == 3) {
-    place = luaL_checkinteger(lua, 2);
-    luaL_argcheck(lua, place >= 1 && place <= end, 2, "position out of bounds");
-  } else if (lua_gettop(lua) != 2) {
+  const int arguments = lua_gettop(lua);
+  if (arguments != 2 && arguments != 3)
     return luaL_error(lua, "wrong number of arguments to insert");
-  }
+  const lua_Integer place = arguments == 3 ? position(lua, 1, end) : end;
   Rounds rounds(lua);
-  for (lua_Integer i = end; i > place; --i, rounds.one()) {
-    lua_geti(lua, 1, i - 1);
-    lua_seti(lua, 1, i);
-  }
+  for (lua_Integer i = end; i > place; --i, rounds.one()) copy_element(lua, 1, i - 1, 1, i);
   lua_seti(lua, 1, place);
   return 0;
 }
@@ -52,27 +68,19 @@ int insert(lua_State* lua) {
 int remove(lua_State* lua) {
   const lua_Integer size = length_of(lua, 1);
   lua_Integer place = size;
-  if (lua_gettop(lua) > 1) {
-    place = luaL_checkinteger(lua, 2);
-    luaL_argcheck(lua, place == size || (place >= 1 && place <= size + 1), 2,
-                  "position out of bounds");
-  }
+  if (lua_gettop(lua) > 1) place = position(lua, std::min<lua_Integer>(size, 1), size + 1);
   lua_geti(lua, 1, place);
   Rounds rounds(lua);
-  for (; place < size; ++place, rounds.one()) {
-    lua_geti(lua, 1, place + 1);
-    lua_seti(lua, 1, place);
-  }
-  lua_pushnil(lua);
+  for (; place < size; ++place, rounds.one()) copy_element(lua, 1, place + 1, 1, place);
+  push(lua, nullptr);
   lua_seti(lua, 1, place);
   return 1;
 }
 
 int concat(lua_State* lua) {
   const lua_Integer size = length_of(lua, 1);
-  const std::string_view separator = lua_isnoneornil(lua, 2) ? "" : check_text(lua, 2);
-  const lua_Integer first = luaL_optinteger(lua, 3, 1);
-  const lua_Integer last = luaL_optinteger(lua, 4, size);
+  const std::string_view separator = check_optional_text(lua, 2);
+  const auto [first, last] = part(lua, 3, size);
   TextBuilder text(lua);
   Rounds rounds(lua);
   for (lua_Integer i = first; i <= last; ++i, rounds.one()) {
@@ -80,9 +88,7 @@ int concat(lua_State* lua) {
     if (type != LUA_TSTRING && type != LUA_TNUMBER)
       return luaL_error(lua, "a %s at index %I cannot be put into a text", luaL_typename(lua, -1),
                         static_cast<LUAI_UACINT>(i));
-    std::size_t length = 0;
-    const char* const element = lua_tolstring(lua, -1, &length);
-    text.append({element, length});
+    text.append(check_text(lua, -1));
     lua_pop(lua, 1);
     if (i == last) break;  // the next one may not be a number
     text.append(separator);
@@ -93,8 +99,7 @@ int concat(lua_State* lua) {
 
 int unpack(lua_State* lua) {
   const lua_Integer size = length_of(lua, 1);
-  const lua_Integer first = luaL_optinteger(lua, 2, 1);
-  const lua_Integer last = luaL_optinteger(lua, 3, size);
+  const auto [first, last] = part(lua, 2, size);
   if (first > last) return 0;
   const auto beyond = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
   if (beyond >= kMostResults) return luaL_error(lua, "too many results to unpack");
@@ -121,27 +126,24 @@ int move(lua_State* lua) {
         to > last || to <= first || (target != 1 && lua_rawequal(lua, 1, target) == 0);
     for (lua_Integer n = 0; n < count; ++n, rounds.one()) {
       const lua_Integer i = forward ? n : count - 1 - n;
-      lua_geti(lua, 1, first + i);
-      lua_seti(lua, target, to + i);
+      copy_element(lua, 1, first + i, target, to + i);
     }
   }
   lua_pushvalue(lua, target);
   return 1;
 }
 
-// Whether the value at `a` comes before the one at `b`, both beside the comparison's result.
-bool is_before(lua_State* lua, int a, int b) {
-  if (lua_isnil(lua, 2)) return lua_compare(lua, a, b, LUA_OPLT) != 0;
+// Whether the value below the top comes before the one on top; leaves others in their places.
+bool is_before(lua_State* lua) {
+  if (lua_isnil(lua, 2)) return lua_compare(lua, -2, -1, LUA_OPLT) != 0;
   lua_pushvalue(lua, 2);
-  lua_pushvalue(lua, a < 0 ? a - 1 : a);
-  lua_pushvalue(lua, b < 0 ? b - 2 : b);
+  lua_insert(lua, -3);
   lua_call(lua, 2, 1);
-  const bool before = lua_toboolean(lua, -1) != 0;
-  lua_pop(lua, 1);
-  return before;
+  return lua_toboolean(lua, -1) != 0;
 }
 
-// Merges neighbouring runs of one table into the other one.
+// Merges neighbouring runs of one table into the other one; they are the places 3 and 4 of the
+// stack, and all of it.
 void merge_runs(lua_State* lua, int from, int to, lua_Integer size, lua_Integer run) {
   for (lua_Integer begin = 1; begin <= size; begin += 2 * run) {
     const lua_Integer middle = std::min(begin + run, size + 1);
@@ -155,11 +157,10 @@ void merge_runs(lua_State* lua, int from, int to, lua_Integer size, lua_Integer 
       if (left < middle && right < end) {
         lua_rawgeti(lua, from, right);
         lua_rawgeti(lua, from, left);
-        take_right = is_before(lua, -2, -1);
-        lua_pop(lua, 2);
+        take_right = is_before(lua);
+        lua_settop(lua, 4);
       }
-      lua_rawgeti(lua, from, take_right ? right++ : left++);
-      lua_rawseti(lua, to, out);
+      copy_element(lua, from, take_right ? right++ : left++, to, out);
     }
   }
 }
@@ -183,8 +184,7 @@ int sort(lua_State* lua) {
   for (lua_Integer run = 1; run < size; run *= 2, from = 7 - from)
     merge_runs(lua, from, 7 - from, size, run);
   for (lua_Integer i = 1; i <= size; ++i, rounds.one()) {
-    lua_rawgeti(lua, from, i);
-    lua_seti(lua, 1, i);
+    copy_element(lua, from, i, 1, i);
   }
   return 0;
 }
@@ -192,15 +192,13 @@ int sort(lua_State* lua) {
 }  // namespace
 
 void add_table_functions(lua_State* lua) {
-  lua_newtable(lua);
-  pass(lua, LUA_TABLIBNAME, "pack");
-  set_function<insert>(lua, "insert");
-  set_function<remove>(lua, "remove");
-  set_function<concat>(lua, "concat");
-  set_function<unpack>(lua, "unpack");
-  set_function<move>(lua, "move");
-  set_function<sort>(lua, "sort");
-  lua_setfield(lua, -2, LUA_TABLIBNAME);
+  add_library(lua, {LUA_TABLIBNAME, luaopen_table}, {"pack"},
+              {{"insert", guarded<insert>},
+               {"remove", guarded<remove>},
+               {"concat", guarded<concat>},
+               {"unpack", guarded<unpack>},
+               {"move", guarded<move>},
+               {"sort", guarded<sort>}});
 }
 
 }  // namespace cupel::lua

@@ -1,8 +1,15 @@
+// Functions on texts: Lua's own behind a check of their arguments, and stand-ins.
+//
+// Lua's functions take memory without asking for garbage to be collected, so there is a check of
+// sizes before each. `rep` counts its work, `format` shows no address. A text of more than 1 MiB is
+// an error.
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "arguments.h"
 #include "sandbox_functions.h"
 #include "text_builder.h"
 
@@ -15,39 +22,24 @@ constexpr std::size_t kBlock = 4096;
 // garbage to be collected.
 int pass_on(lua_State* lua) {
   std::size_t bytes = 0;
-  for (int i = 1; i <= lua_gettop(lua); ++i)
-    if (lua_type(lua, i) == LUA_TSTRING) bytes += lua_rawlen(lua, i);
+  const int arguments = lua_gettop(lua);
+  for (int i = 1; i <= arguments; ++i) bytes += text_at(lua, i).size();
   if (bytes > kLongestText) return luaL_error(lua, "a text of more than 1 MiB");
   LuaState::of(lua).make_room(lua, 4 * bytes + 1024);
   lua_pushvalue(lua, lua_upvalueindex(1));
   lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  lua_call(lua, arguments, LUA_MULTRET);
   return lua_gettop(lua);
-}
-
-// Adds a function of Lua's own to the table on top, called by `instead`.
-template <int (*kInstead)(lua_State*)>
-void replace(lua_State* lua, const char* name) {
-  lua_getfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  lua_getfield(lua, -1, LUA_STRLIBNAME);
-  lua_getfield(lua, -1, name);
-  push_function<kInstead>(lua, 1);
-  lua_setfield(lua, -4, name);
-  lua_pop(lua, 2);
 }
 
 int repeat(lua_State* lua) {
   const std::string_view piece = check_text(lua, 1);
   const lua_Integer times = luaL_checkinteger(lua, 2);
-  const std::string_view separator = lua_isnoneornil(lua, 3) ? "" : check_text(lua, 3);
+  const std::string_view separator = check_optional_text(lua, 3);
   const std::size_t each = piece.size() + separator.size();
-  if (times <= 0 || each == 0) {
-    lua_pushliteral(lua, "");
-    return 1;
-  }
-  if (static_cast<std::uint64_t>(times) > kLongestText / each + 1)
-    return luaL_error(lua, "a text of more than 1 MiB");
-  const auto count = static_cast<std::size_t>(times);
+  if (times <= 0 || each == 0) return push(lua, "");
+  // The builder refuses a text that is too long.
+  const std::size_t count = std::min(static_cast<std::size_t>(times), kLongestText / each + 2);
   TextBuilder text(lua, count * each - separator.size());
   text.append(piece);
   // Small pieces many at a time.
@@ -91,26 +83,21 @@ int format(lua_State* lua) {
 
 void add_text_functions(lua_State* lua) {
   lua_newtable(lua);
-  for (const char* name : {"byte", "char", "len", "sub"}) pass(lua, LUA_STRLIBNAME, name);
-  replace<pass_on>(lua, "lower");
-  replace<pass_on>(lua, "reverse");
-  replace<pass_on>(lua, "upper");
-  replace<format>(lua, "format");
-  set_function<repeat>(lua, "rep");
+  add_functions(lua, {LUA_STRLIBNAME, luaopen_string}, {"byte", "char", "len", "sub"},
+                {{"lower", guarded<pass_on>},
+                 {"reverse", guarded<pass_on>},
+                 {"upper", guarded<pass_on>},
+                 {"format", guarded<format>},
+                 {"rep", guarded<repeat>}});
   add_pattern_functions(lua);
-  lua_pushvalue(lua, -1);
-  lua_setfield(lua, -3, LUA_STRLIBNAME);
   // Methods of texts are these, too.
-  lua_pushliteral(lua, "");
-  lua_newtable(lua);
-  lua_pushvalue(lua, -3);
-  lua_setfield(lua, -2, "__index");
-  lua_setmetatable(lua, -2);
-  lua_pop(lua, 2);
-  lua_newtable(lua);
-  for (const char* name : {"char", "codepoint", "codes", "len", "offset"})
-    pass(lua, LUA_UTF8LIBNAME, name);
-  lua_setfield(lua, -2, LUA_UTF8LIBNAME);
+  push(lua, "");
+  lua_pushvalue(lua, -2);
+  set_index(lua);
+  lua_pop(lua, 1);
+  lua_setfield(lua, -2, LUA_STRLIBNAME);
+  add_library(lua, {LUA_UTF8LIBNAME, luaopen_utf8}, {"char", "codepoint", "codes", "len", "offset"},
+              {});
 }
 
 }  // namespace cupel::lua

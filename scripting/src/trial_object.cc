@@ -1,3 +1,10 @@
+// A run as scripts see it: the methods of `trial`, and selections of its tensors by name.
+//
+// Each method asks the trial's index, which counts as 20 instructions. Names of a step are found by
+// a selection that is kept from step to step, and become texts of Lua once. Patterns of scripts are
+// searched with a limit of attempts. The thread that asks the rule runs it; exceptions of queries
+// become errors of the script.
+
 #include "trial_object.h"
 
 #include <algorithm>
@@ -9,22 +16,19 @@
 #include "arguments.h"
 #include "cupel/core/error.h"
 #include "cupel/core/nearest_names.h"
-#include "object_type.h"
-#include "sandbox_functions.h"
+#include "sol_binding.h"
 
 namespace cupel::lua {
 namespace {
 
-char trial_key;
-constexpr const char* kTrialName = "trial";
 constexpr std::int64_t kCompiling = 1000;
 constexpr std::size_t kMostPatterns = 32;
 constexpr std::size_t kPerKnownName = 64;  // bytes
+constexpr std::size_t kMostSelections = 16;
+constexpr std::size_t kPerText = 128;  // bytes, of a text and what is kept with it
 
-const Trial& trial_of(lua_State* lua) {
-  LuaState::of(lua).charge(lua, kQuery);
-  return check_trial(lua, 1).trial;
-}
+// Of the table of texts that were made of names once, by their addresses.
+char names_key;
 
 bool is_found(lua_State* lua, const std::vector<TextPattern>& patterns, const std::string& name) {
   LuaState& state = LuaState::of(lua);
@@ -46,108 +50,113 @@ bool is_found(lua_State* lua, const std::vector<TextPattern>& patterns, const st
   return false;
 }
 
-int trial_name(lua_State* lua) {
-  push_string(lua, trial_of(lua).name());
-  return 1;
-}
+// A trial that a script asks about its index, which is counted.
+struct AskedTrial {
+  TrialObject& object;
+  const Trial* operator->() const noexcept { return &object.trial; }
+  static AskedTrial from_lua(lua_State* lua, int place) {
+    LuaState::of(lua).charge(lua, kQuery);
+    return {check_object<TrialObject>(lua, place)};
+  }
+};
 
-int tensor_names(lua_State* lua) {
-  const Trial& trial = trial_of(lua);
-  const NamedArguments arguments(lua, 2, "tensor_names", {"step", "mode", "regex", "collection"});
+using NameArgument = Argument<std::string_view, "name">;
+
+std::string_view trial_name(AskedTrial asked) { return asked->name(); }
+
+// Names of tensors: of the trial, which live as long as it, or texts.
+struct NameList {
+  std::vector<const std::string*> names;
+  TextList texts;
+  int push(lua_State* lua) const {
+    if (names.empty()) return texts.push(lua);
+    push_known_names(lua);
+    const int known = lua_gettop(lua);
+    lua_createtable(lua, static_cast<int>(std::min(names.size(), std::size_t{1} << 20U)), 0);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      push_known_name(lua, known, names[i], *names[i]);
+      lua_rawseti(lua, -2, static_cast<lua_Integer>(i) + 1);
+    }
+    return 1;
+  }
+};
+
+// With a step, most scripts ask at every step, and get the same names.
+NameList tensor_names(AskedTrial asked, TableArgument table) {
+  const NamedArguments arguments = table.read({"step", "mode", "regex", "collection"});
+  const Trial& trial = asked.object.trial;
   TensorQuery query{.step = arguments.integer("step"), .mode = arguments.mode()};
   if (const auto collection = arguments.text("collection")) query.collection = *collection;
   const std::vector<std::string> texts = arguments.texts("regex");
   if (!texts.empty() && !query.collection.empty())
     throw UsageError("tensor_names: regex and collection exclude each other");
-  push_list(lua, texts.empty() ? trial.tensor_names(query)
-                               : matching_names(lua, trial.tensor_names(query), texts));
-  return 1;
+  if (!query.step)
+    return {{},
+            {texts.empty() ? trial.tensor_names(query)
+                           : matching_names(table.lua, trial.tensor_names(query), texts)}};
+  NameList list;
+  std::vector<std::string> collections;
+  if (!query.collection.empty()) collections.push_back(query.collection);
+  LuaState& state = LuaState::of(table.lua);
+  selection_of(table.lua, asked.object, std::move(collections), texts)
+      .visit_step(table.lua, trial, *query.step, query.mode, [&](const RecordView& record) {
+        state.charge(table.lua, 1);
+        if (!list.names.empty() && list.names.back() == &record.tensor()) return;  // of a worker
+        list.names.push_back(&record.tensor());
+      });
+  return list;
 }
 
-int tensor(lua_State* lua) {
-  TrialObject& object = check_trial(lua, 1);
-  push_tensor(lua, object);
-  return 1;
-}
+bool has_tensor(AskedTrial asked, NameArgument name) { return asked->has_tensor(*name); }
 
-int has_tensor(lua_State* lua) {
-  lua_pushboolean(lua, trial_of(lua).has_tensor(check_name(lua, 2, "has_tensor")) ? 1 : 0);
-  return 1;
-}
+IntegerList trial_steps(AskedTrial asked, ModeArgument mode) { return {asked->steps(mode)}; }
 
-int trial_steps(lua_State* lua) {
-  push_list(lua, trial_of(lua).steps(mode_argument(lua, 2)));
-  return 1;
-}
-
-int modes(lua_State* lua) {
+TextList modes(AskedTrial asked) {
   std::vector<std::string> names;
-  for (const Mode mode : trial_of(lua).modes()) names.emplace_back(to_string(mode));
-  push_list(lua, names);
-  return 1;
+  for (const Mode mode : asked->modes()) names.emplace_back(to_string(mode));
+  return {std::move(names)};
 }
 
-int mode(lua_State* lua) {
-  const auto mode = trial_of(lua).mode(check_step(lua, 2, "mode"));
-  if (mode)
-    push_string(lua, to_string(*mode));
-  else
-    lua_pushnil(lua);
-  return 1;
+std::optional<std::string_view> mode(AskedTrial asked, StepArgument step) {
+  if (const auto mode = asked->mode(step)) return to_string(*mode);
+  return std::nullopt;
 }
 
-int push_number(lua_State* lua, const std::optional<std::int64_t>& number) {
-  if (number)
-    lua_pushinteger(lua, *number);
-  else
-    lua_pushnil(lua);
-  return 1;
+std::optional<std::int64_t> mode_step(AskedTrial asked, StepArgument step) {
+  return asked->mode_step(step);
 }
 
-int mode_step(lua_State* lua) {
-  return push_number(lua, trial_of(lua).mode_step(check_step(lua, 2, "mode_step")));
+std::optional<std::int64_t> global_step(AskedTrial asked, Argument<std::string_view, "mode"> mode,
+                                        StepArgument step) {
+  return asked->global_step(parse_mode(shortened(mode)), step);
 }
 
-int global_step(lua_State* lua) {
-  const Trial& trial = trial_of(lua);
-  check_name(lua, 2, "global_step", "mode");
-  return push_number(lua,
-                     trial.global_step(mode_argument(lua, 2), check_step(lua, 3, "global_step")));
+std::int64_t last_complete_step(AskedTrial asked) { return asked->last_complete_step(); }
+
+TextList trial_workers(AskedTrial asked) { return {asked->workers()}; }
+
+TextList missing_workers(AskedTrial asked, StepArgument step) {
+  return {asked->missing_workers(step)};
 }
 
-int last_complete_step(lua_State* lua) {
-  lua_pushinteger(lua, trial_of(lua).last_complete_step());
-  return 1;
+// A collection as a table; its lists are empty where the run does not have it.
+struct CollectionTable {
+  Collection collection;
+  int push(lua_State* lua) const {
+    const auto names = collection.tensor_names();
+    const NewTable record(lua, 3);
+    record.set("name", collection.name());
+    record.set("tensor_names", TextList{{names.begin(), names.end()}});
+    record.set("include_regex", TextList{collection.include_regex().texts()});
+    return 1;
+  }
+};
+
+CollectionTable collection(AskedTrial asked, NameArgument name) {
+  return {asked->collection(std::string(*name))};
 }
 
-int trial_workers(lua_State* lua) {
-  push_list(lua, trial_of(lua).workers());
-  return 1;
-}
-
-int missing_workers(lua_State* lua) {
-  push_list(lua, trial_of(lua).missing_workers(check_step(lua, 2, "missing_workers")));
-  return 1;
-}
-
-// {name, tensor_names, include_regex}; empty lists for one that the run does not have.
-int collection(lua_State* lua) {
-  const Collection found = trial_of(lua).collection(check_name(lua, 2, "collection"));
-  lua_createtable(lua, 0, 3);
-  push_string(lua, found.name());
-  lua_setfield(lua, -2, "name");
-  push_list(lua,
-            std::vector<std::string>(found.tensor_names().begin(), found.tensor_names().end()));
-  lua_setfield(lua, -2, "tensor_names");
-  push_list(lua, found.include_regex().texts());
-  lua_setfield(lua, -2, "include_regex");
-  return 1;
-}
-
-int collections(lua_State* lua) {
-  push_list(lua, trial_of(lua).collection_names());
-  return 1;
-}
+TextList collections(AskedTrial asked) { return {asked->collection_names()}; }
 
 }  // namespace
 
@@ -192,12 +201,45 @@ void ScriptSelection::visit_step(lua_State* lua, const Trial& trial, std::int64_
 }
 
 bool ScriptSelection::has(lua_State* lua, const std::string& name) {
+  LuaState::of(lua).charge(lua, 1);
   const auto entry = known_.find(&name);
   if (entry != known_.end()) return entry->second;
   const bool found = is_found(lua, patterns_, name);
   held_.add(lua, kPerKnownName);
   known_.emplace(&name, found);
   return found;
+}
+
+ScriptSelection& selection_of(lua_State* lua, TrialObject& trial,
+                              std::vector<std::string> collections,
+                              const std::vector<std::string>& patterns) {
+  std::string key;
+  for (const std::string& collection : collections) key.append(collection).push_back('\n');
+  for (const std::string& pattern : patterns)
+    key += std::to_string(pattern.size()) + '\n' + pattern;
+  const auto entry = trial.selections.find(key);
+  if (entry != trial.selections.end()) return entry->second;
+  if (trial.selections.size() >= kMostSelections) trial.selections.clear();
+  Held held(lua, 2 * key.size() + kPerText * (collections.size() + patterns.size() + 1));
+  std::vector<TextPattern> compiled = compile_patterns(lua, patterns, held);
+  ScriptSelection made(std::move(held), std::move(collections), std::move(compiled));
+  return trial.selections.emplace(std::move(key), std::move(made)).first->second;
+}
+
+void push_known_names(lua_State* lua) {
+  if (lua_rawgetp(lua, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
+  lua_pop(lua, 1);
+  lua_newtable(lua);
+  lua_pushvalue(lua, -1);
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, &names_key);
+}
+
+void push_known_name(lua_State* lua, int known, const void* address, std::string_view name) {
+  if (lua_rawgetp(lua, known, address) == LUA_TSTRING) return;
+  lua_pop(lua, 1);
+  push_string(lua, name);
+  lua_pushvalue(lua, -1);
+  lua_rawsetp(lua, known, address);
 }
 
 std::vector<TextPattern> compile_patterns(lua_State* lua, const std::vector<std::string>& texts,
@@ -223,26 +265,22 @@ std::vector<std::string> matching_names(lua_State* lua, std::vector<std::string>
 }
 
 void add_trial_types(lua_State* lua) {
-  make_type(
-      lua, &trial_key, kTrialName,
-      {method<trial_name>("name"), method<tensor_names>("tensor_names"), method<tensor>("tensor"),
-       method<has_tensor>("has_tensor"), method<trial_steps>("steps"), method<modes>("modes"),
-       method<mode>("mode"), method<mode_step>("mode_step"), method<global_step>("global_step"),
-       method<last_complete_step>("last_complete_step"), method<trial_workers>("workers"),
-       method<missing_workers>("missing_workers"), method<collection>("collection"),
-       method<collections>("collections"), method<trial_each>("each")});
+  register_type<TrialObject>(
+      lua, method<&trial_name>("name"), method<&tensor_names>("tensor_names"),
+      method<&trial_tensor>("tensor"), method<&has_tensor>("has_tensor"),
+      method<&trial_steps>("steps"), method<&modes>("modes"), method<&mode>("mode"),
+      method<&mode_step>("mode_step"), method<&global_step>("global_step"),
+      method<&last_complete_step>("last_complete_step"), method<&trial_workers>("workers"),
+      method<&missing_workers>("missing_workers"), method<&collection>("collection"),
+      method<&collections>("collections"), method<&trial_each>("each"));
   add_tensor_type(lua);
 }
 
 void push_trial(lua_State* lua, TrialObject& object) {
-  LuaState::push_reference(lua, &object, &trial_key, 1);
+  push_reference(lua, object, 1);
   // Tensors that were asked for, by name.
   lua_newtable(lua);
   lua_setiuservalue(lua, -2, 1);
-}
-
-TrialObject& check_trial(lua_State* lua, int argument) {
-  return *static_cast<TrialObject*>(check_object(lua, argument, &trial_key, kTrialName));
 }
 
 }  // namespace cupel::lua

@@ -13,6 +13,7 @@
 #include "cupel/trial/trial.h"
 #include "held.h"
 #include "lua_state.h"
+#include "object_type.h"
 #include "rule_context.h"
 
 namespace cupel::lua {
@@ -59,7 +60,7 @@ Tensor tensor_of(const Trial& trial, std::string_view name);
 struct TrialObject {
   TrialObject(const Trial& of, RuleContext& in, bool is_other_run)
       : trial(of), context(in), is_other(is_other_run) {}
-  /// Whether what is read at a global step is told with the verdict.
+  /// Whether readings of a global step belong to the verdict.
   bool is_judged(std::int64_t step) const noexcept { return is_other || context.is_judged(step); }
   /// What was read of it.
   Reading told(Reading reading) const {
@@ -74,14 +75,16 @@ struct TrialObject {
   std::size_t known_tensors = 0;  ///< For which there are objects.
 };
 
+template <>
+struct ObjectType<TrialObject> {
+  static constexpr const char* kName = "trial";
+};
+
 /// Makes the types of trials and tensors known to a state.
 void add_trial_types(lua_State* lua);
 
 /// Pushes a value that refers to `object`, which lives as long as the state.
 void push_trial(lua_State* lua, TrialObject& object);
-
-/// The argument as a trial; throws UsageError if it is none.
-TrialObject& check_trial(lua_State* lua, int argument);
 
 /// Patterns of a script's own; what they are compiled to is added to `held`.
 std::vector<TextPattern> compile_patterns(lua_State* lua, const std::vector<std::string>& texts,
@@ -90,11 +93,23 @@ std::vector<TextPattern> compile_patterns(lua_State* lua, const std::vector<std:
 std::vector<std::string> matching_names(lua_State* lua, std::vector<std::string> names,
                                         const std::vector<std::string>& patterns);
 
+/// The selection of a trial by collections and patterns: most scripts use the same ones at every
+/// step. It is good until another one is asked for.
+ScriptSelection& selection_of(lua_State* lua, TrialObject& trial,
+                              std::vector<std::string> collections,
+                              const std::vector<std::string>& patterns);
+
+/// Pushes the table of texts that were made of names of a trial.
+void push_known_names(lua_State* lua);
+/// Pushes a name that lives as long as the trial as a text, which is made once; `known` is the
+/// place of that table.
+void push_known_name(lua_State* lua, int known, const void* address, std::string_view name);
+
 // Of tensor_object.cc and trial_rows.cc.
 void add_tensor_type(lua_State* lua);
-/// Pushes the tensor of a trial, the first argument, by its name, the second. Throws
-/// TensorUnavailable.
-void push_tensor(lua_State* lua, TrialObject& trial);
+/// trial:tensor(name) and trial:each{...}, of Lua's own interface: scripts call them in their inner
+/// loops.
+int trial_tensor(lua_State* lua);
 int trial_each(lua_State* lua);
 
 }  // namespace cupel::lua

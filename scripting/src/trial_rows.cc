@@ -1,5 +1,9 @@
-// trial:each{}: what the index holds of many tensors at a step, gathered in one go. A script that
-// asks tensor by tensor pays for each question many times what its answer costs.
+// trial:each{}: the index rows of many tensors at a step, gathered in one visit.
+//
+// A script that asks tensor by tensor pays for each question three times what its answer costs. The
+// iterator hands out names and numbers that were gathered before, so that the loop calls nothing
+// but Lua. A tensor without the number is skipped, with the reason that built-in rules give. Rows
+// count against the memory of the state.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +16,7 @@
 
 #include "arguments.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
 #include "cupel/rules/tensor_number.h"
 #include "cupel/stats/statistics.h"
 #include "held.h"
@@ -23,17 +27,11 @@
 namespace cupel::lua {
 namespace {
 
-constexpr std::size_t kMostSelections = 16;
 constexpr std::size_t kFirstRows = 16;
 constexpr std::size_t kMostReductions = 20;
-constexpr std::size_t kPerText = 128;  // bytes, of a text and what is kept with it
 constexpr std::int64_t kPerRow = 2;
 constexpr std::int64_t kChargedTogether = 64;
 constexpr std::int64_t kElementsPerInstruction = 16;
-
-// Of the table of texts that were made of names once, by their addresses.
-char names_key;
-char rows_key;
 
 struct Row {
   const std::string* tensor;
@@ -53,22 +51,6 @@ struct Rows {
   std::size_t next = 0;
   const char* worker = nullptr;  // of the row before
 };
-
-ScriptSelection& selection_of(lua_State* lua, TrialObject& trial,
-                              std::vector<std::string> collections,
-                              const std::vector<std::string>& patterns) {
-  std::string key;
-  for (const std::string& collection : collections) key.append(collection).push_back('\n');
-  for (const std::string& pattern : patterns)
-    key += std::to_string(pattern.size()) + '\n' + pattern;
-  const auto entry = trial.selections.find(key);
-  if (entry != trial.selections.end()) return entry->second;
-  if (trial.selections.size() >= kMostSelections) trial.selections.clear();
-  Held held(lua, 2 * key.size() + kPerText * (collections.size() + patterns.size() + 1));
-  std::vector<TextPattern> compiled = compile_patterns(lua, patterns, held);
-  ScriptSelection made(std::move(held), std::move(collections), std::move(compiled));
-  return trial.selections.emplace(std::move(key), std::move(made)).first->second;
-}
 
 // Gathers rows while a step is visited.
 class Gatherer {
@@ -155,7 +137,7 @@ class Gatherer {
         number.value = *computed;
         return number;
       }
-      // The exception of this query tells why there is none.
+      // The exception of this query has the reason why there is none.
       number.value = trial_.trial.tensor(record.tensor())
                          .reduction_value(record.step(), to_string(reduction),
                                           {.worker = std::string(record.worker())});
@@ -176,18 +158,9 @@ class Gatherer {
   std::int64_t visited_ = 0;
 };
 
-// Pushes a name that lives as long as the trial; the table of them is the second upvalue. Many rows
-// in a row have the same worker, whose name is the third.
-void push_name(lua_State* lua, const void* address, std::string_view name) {
-  if (lua_rawgetp(lua, lua_upvalueindex(2), address) == LUA_TSTRING) return;
-  lua_pop(lua, 1);
-  push_string(lua, name);
-  lua_pushvalue(lua, -1);
-  lua_rawsetp(lua, lua_upvalueindex(2), address);
-}
-
+// Upvalues: the rows, texts of names, the worker's name of the row before, and a pointer to the
+// rows.
 int next_row(lua_State* lua) {
-  // Kept alive by the first upvalue.
   Rows& rows = *static_cast<Rows*>(lua_touserdata(lua, lua_upvalueindex(4)));
   if (rows.next == rows.rows.size()) return 0;
   const std::size_t at = rows.next++;
@@ -197,12 +170,12 @@ int next_row(lua_State* lua) {
   constexpr std::size_t kBeside = 4;
   if (rows.width + kBeside > LUA_MINSTACK)
     luaL_checkstack(lua, static_cast<int>(rows.width + kBeside), nullptr);
-  push_name(lua, row.tensor, *row.tensor);
+  push_known_name(lua, lua_upvalueindex(2), row.tensor, *row.tensor);
   if (rows.worker == row.worker.data()) {
     lua_pushvalue(lua, lua_upvalueindex(3));
   } else {
     rows.worker = row.worker.data();
-    push_name(lua, rows.worker, row.worker);
+    push_known_name(lua, lua_upvalueindex(2), rows.worker, row.worker);
     lua_copy(lua, -1, lua_upvalueindex(3));
   }
   const double* const numbers = rows.numbers.data() + at * rows.width;
@@ -213,11 +186,10 @@ int next_row(lua_State* lua) {
 }  // namespace
 
 int trial_each(lua_State* lua) {
-  TrialObject& trial = check_trial(lua, 1);
+  TrialObject& trial = check_object<TrialObject>(lua, 1);
   const NamedArguments arguments(lua, 2, "each",
                                  {"step", "mode", "collection", "regex", "reductions"});
-  const auto step = arguments.integer("step");
-  if (!step) arguments.fail("step", "is not given");
+  const std::int64_t step = arguments.required_integer("step");
   const std::vector<std::string> patterns = arguments.texts("regex");
   std::vector<Reduction> reductions;
   for (const std::string& name : arguments.texts("reductions")) {
@@ -228,15 +200,10 @@ int trial_each(lua_State* lua) {
   const auto rows = std::make_shared<Rows>(Rows{state, trial.context});
   Gatherer gatherer(lua, trial, std::move(reductions), *rows);
   selection_of(lua, trial, arguments.texts("collection"), patterns)
-      .visit_step(lua, trial.trial, *step, arguments.mode(),
+      .visit_step(lua, trial.trial, step, arguments.mode(),
                   [&](const RecordView& record) { gatherer.take(record); });
-  state.push_object(lua, rows, &rows_key);
-  if (lua_rawgetp(lua, LUA_REGISTRYINDEX, &names_key) != LUA_TTABLE) {
-    lua_pop(lua, 1);
-    lua_newtable(lua);
-    lua_pushvalue(lua, -1);
-    lua_rawsetp(lua, LUA_REGISTRYINDEX, &names_key);
-  }
+  push_object(lua, rows);
+  push_known_names(lua);
   lua_pushnil(lua);
   lua_pushlightuserdata(lua, rows.get());
   push_function<next_row>(lua, 4);

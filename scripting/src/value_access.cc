@@ -1,9 +1,15 @@
-// Methods that choose among elements, and bring them into Lua.
+// Methods that choose among the elements of a value, and bring elements into Lua.
+//
+// Slices of whole rows share the bytes of the value. Tables of elements have a limit of elements,
+// and counts of tables and elements go against the instructions. A place outside of the value is an
+// error with the value's shape.
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "array_reductions.h"
+#include "sol_binding.h"
 #include "value_binding.h"
 
 namespace cupel::lua {
@@ -13,17 +19,28 @@ constexpr std::int64_t kMostInTable = 10'000;
 constexpr std::int64_t kMostInAnyTable = 1'000'000;
 constexpr std::int64_t kMostIndices = 1'000;
 
-int at(lua_State* lua) {
-  Value& value = check_value(lua, 1, "at");
+// All arguments from the first one on, as indices.
+struct IndicesArgument {
+  std::vector<std::int64_t> indices;
+  static IndicesArgument from_lua(lua_State* lua, int place) {
+    IndicesArgument given;
+    const int last = lua_gettop(lua);
+    if (last - place >= static_cast<int>(Shape::kMaxRank)) fail("at", "too many indices");
+    for (; place <= last; ++place)
+      given.indices.push_back(read_argument<std::int64_t>(lua, place, "an index"));
+    return given;
+  }
+};
+
+Element at(Value& value, IndicesArgument given) {
   const Shape& shape = value.shape();
-  const int given = lua_gettop(lua) - 1;
-  if (given != static_cast<int>(shape.rank()))
-    fail("at", std::to_string(given) + " indices are not one for each axis of " + value.name +
-                   ", whose shape is " + shape_text(shape));
+  if (given.indices.size() != shape.rank())
+    fail("at", std::to_string(given.indices.size()) + " indices are not one for each axis of " +
+                   value.name + ", whose shape is " + shape_text(shape));
   std::int64_t place = 0;
-  for (int i = 0; i < given; ++i) {
-    const std::int64_t number = check_integer(lua, i + 2, "at", "an index");
-    const std::int64_t extent = shape[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const std::int64_t number = given.indices[i];
+    const std::int64_t extent = shape[i];
     const std::int64_t index = number < 0 ? number + extent : number - 1;
     if (index < 0 || index >= extent)
       fail("at", "index " + std::to_string(number) + " is not in 1 to " + std::to_string(extent) +
@@ -31,38 +48,48 @@ int at(lua_State* lua) {
                      ", whose shape is " + shape_text(shape));
     place = place * extent + index;
   }
-  push_element(lua, value, place);
-  return 1;
+  return {value.array, place, value.magnitudes};
 }
 
-int item(lua_State* lua) {
-  Value& value = check_value(lua, 1, "item");
+Element item(Value& value) {
   if (value.array.elements() != 1)
     fail("item", value.name + " has " + std::to_string(value.array.elements()) +
                      " elements, not one; its shape is " + shape_text(value.shape()));
-  push_element(lua, value, 0);
-  return 1;
+  return {value.array, 0, value.magnitudes};
 }
 
-// Positions are like those of string.sub, but for those that are outside.
-int take_slice(lua_State* lua) {
-  Value& value = check_value(lua, 1, "slice");
-  std::int64_t axis_number = 1;
+// What of an axis is asked for: v:slice(axis, first, last, step), or a table of these.
+struct SliceArgument {
+  std::int64_t axis = 1;
   std::int64_t first = 1;
   std::int64_t last = -1;
   std::int64_t step = 1;
-  if (lua_type(lua, 2) == LUA_TNUMBER || lua_gettop(lua) > 2) {
-    axis_number = check_integer(lua, 2, "slice", "the axis");
-    if (!lua_isnoneornil(lua, 3)) first = check_integer(lua, 3, "slice", "first");
-    if (!lua_isnoneornil(lua, 4)) last = check_integer(lua, 4, "slice", "last");
-    if (!lua_isnoneornil(lua, 5)) step = check_integer(lua, 5, "slice", "step");
-  } else {
-    const Options options(lua, 2, "slice", {"axis", "first", "last", "step"});
-    axis_number = options.integer("axis").value_or(axis_number);
-    first = options.integer("first").value_or(first);
-    last = options.integer("last").value_or(last);
-    step = options.integer("step").value_or(step);
+  static SliceArgument from_lua(lua_State* lua, int place) {
+    SliceArgument slice;
+    const auto take = [](std::int64_t& into, std::optional<std::int64_t> given) {
+      into = given.value_or(into);
+    };
+    if (lua_type(lua, place) == LUA_TNUMBER || lua_gettop(lua) > place) {
+      using Optional = std::optional<std::int64_t>;
+      slice.axis = read_argument<std::int64_t>(lua, place, "axis");
+      take(slice.first, read_argument<Optional>(lua, place + 1, "first"));
+      take(slice.last, read_argument<Optional>(lua, place + 2, "last"));
+      take(slice.step, read_argument<Optional>(lua, place + 3, "step"));
+    } else {
+      const NamedArguments options =
+          TableArgument{lua, place}.read({"axis", "first", "last", "step"});
+      take(slice.axis, options.integer("axis"));
+      take(slice.first, options.integer("first"));
+      take(slice.last, options.integer("last"));
+      take(slice.step, options.integer("step"));
+    }
+    return slice;
   }
+};
+
+// Positions are like those of string.sub, but for those that are outside.
+NewValue take_slice(Value& value, SliceArgument wanted, sol::this_state lua) {
+  const auto [axis_number, first, last, step] = wanted;
   const std::size_t axis = check_axis(value, axis_number, "slice");
   const std::int64_t extent = value.shape()[axis];
   const std::int64_t begin = first < 0 ? first + extent : first - 1;
@@ -74,13 +101,12 @@ int take_slice(lua_State* lua) {
   if (step < 1) fail("slice", "a step is 1 or more, not " + std::to_string(step));
   const std::int64_t count = end > begin ? (end - begin - 1) / step + 1 : 0;
   LuaBudget budget(lua);
-  push(lua, slice(budget, value.array, axis, begin, count, step), value.name, nullptr,
-       value.magnitudes);
-  return 1;
+  return {slice(budget, value.array, axis, begin, count, step), value.name, nullptr,
+          value.magnitudes};
 }
 
-void push_reshaped(lua_State* lua, Value& value, const Shape& shape) {
-  push(lua, value.array.reshaped(shape), value.name, value.known, value.magnitudes);
+NewValue reshaped(Value& value, const Shape& shape) {
+  return {value.array.reshaped(shape), value.name, value.known, value.magnitudes};
 }
 
 // An extent of -1 is whatever is left for it.
@@ -95,56 +121,57 @@ Shape completed(const Shape& shape, std::int64_t elements) {
   return Shape(extents);
 }
 
-int reshape(lua_State* lua) {
-  Value& value = check_value(lua, 1, "reshape");
-  const Shape wanted = check_shape(lua, 2, "reshape");
-  const Shape shape = completed(wanted, value.array.elements());
+NewValue reshape(Value& value, ShapeArgument wanted) {
+  const Shape shape = completed(wanted.shape, value.array.elements());
   if (shape.elements() != value.array.elements())
     fail("reshape", value.name + " has " + std::to_string(value.array.elements()) +
-                        " elements, which are not those of the shape " + shape_text(wanted));
-  push_reshaped(lua, value, shape);
-  return 1;
+                        " elements, which are not those of the shape " + shape_text(wanted.shape));
+  return reshaped(value, shape);
 }
 
-int flatten(lua_State* lua) {
-  Value& value = check_value(lua, 1, "flatten");
-  push_reshaped(lua, value, Shape{value.array.elements()});
-  return 1;
-}
+NewValue flatten(Value& value) { return reshaped(value, Shape{value.array.elements()}); }
 
-Value& check_mask(lua_State* lua, int argument, const char* function) {
-  Value& mask = check_value(lua, argument, function);
+void require_mask(const Value& mask, const char* function) {
   if (mask.dtype() != DType::Bool)
     fail(function, mask.name + " is " + std::string(to_string(mask.dtype())) +
                        ", not a mask as v:gt(0) makes it");
-  return mask;
 }
 
-std::int64_t check_most(lua_State* lua, const char* function, std::int64_t otherwise) {
-  if (lua_isnoneornil(lua, 2)) return otherwise;
-  const std::int64_t most = check_integer(lua, 2, function, "the most");
+// How many elements a table may have.
+using MostArgument = Argument<std::optional<std::int64_t>, "most">;
+
+std::int64_t check_most(MostArgument given, const char* function, std::int64_t otherwise) {
+  const std::int64_t most = (*given).value_or(otherwise);
   if (most < 0 || most > kMostInAnyTable)
     fail(function, "a table has 0 to " + std::to_string(kMostInAnyTable) + " elements, not " +
                        std::to_string(most));
   return most;
 }
 
-int indices(lua_State* lua) {
-  const Value& mask = check_mask(lua, 1, "indices");
-  const std::int64_t most = check_most(lua, "indices", kMostIndices);
-  LuaBudget budget(lua);
-  lua_newtable(lua);
-  std::int64_t count = 0;
-  const std::byte* const flags = mask.array.data();
-  for_each_piece(budget, mask.array.elements(), Cost::Single, [&](auto begin, auto size) {
-    for (std::int64_t i = begin; i < begin + size; ++i) {
-      if (flags[i] == std::byte{0} || ++count > most) continue;
-      lua_pushinteger(lua, i + 1);
-      lua_rawseti(lua, -2, count);
-    }
-  });
-  lua_pushinteger(lua, count);
-  return 2;
+// A list of places, and how many there are.
+struct Indices {
+  Array mask;
+  std::int64_t most;
+  int push(lua_State* lua) const {
+    LuaBudget budget(lua);
+    lua_newtable(lua);
+    std::int64_t count = 0;
+    const std::byte* const flags = mask.data();
+    for_each_piece(budget, mask.elements(), Cost::Single, [&](auto begin, auto size) {
+      for (std::int64_t i = begin; i < begin + size; ++i) {
+        if (flags[i] == std::byte{0} || ++count > most) continue;
+        sol::stack::push(lua, i + 1);
+        lua_rawseti(lua, -2, count);
+      }
+    });
+    sol::stack::push(lua, count);
+    return 2;
+  }
+};
+
+Indices indices(Value& mask, MostArgument most) {
+  require_mask(mask, "indices");
+  return {mask.array, check_most(most, "indices", kMostIndices)};
 }
 
 // Pushes the part of an array that begins at an element, from an axis on.
@@ -164,9 +191,18 @@ void push_nested(lua_State* lua, const Array& array, std::size_t axis, std::int6
   }
 }
 
-int to_table(lua_State* lua) {
-  Value& value = check_value(lua, 1, "to_table");
-  const std::int64_t most = check_most(lua, "to_table", kMostInTable);
+// Tables of elements, nested as the axes are.
+struct NestedTables {
+  Array array;
+  int push(lua_State* lua) const {
+    std::int64_t element = 0;
+    push_nested(lua, array, 0, element);
+    return 1;
+  }
+};
+
+NestedTables to_table(Value& value, MostArgument given, sol::this_state lua) {
+  const std::int64_t most = check_most(given, "to_table", kMostInTable);
   // Tables count as well, for an axis of extent 0 leaves many of them.
   std::int64_t size = 1;
   std::int64_t largest = 1;
@@ -182,35 +218,26 @@ int to_table(lua_State* lua) {
              (largest > kMostInAnyTable
                   ? " elements, and no table has"
                   : " elements; to_table(" + std::to_string(largest) + ") asks for all of them"));
-  std::int64_t element = 0;
-  push_nested(lua, elements_of(lua, value), 0, element);
-  return 1;
+  return {elements_of(lua, value)};
 }
 
 }  // namespace
 
-int where(lua_State* lua) {
-  Value& value = check_value(lua, 1, "where");
-  const Value& mask = check_mask(lua, 2, "where");
-  if (!lua_isnoneornil(lua, 3))
+NewValue where(Value& value, Value& mask, AnyArgument more) {
+  require_mask(mask, "where");
+  if (!lua_isnoneornil(more.lua, more.place))
     fail("where", "a mask is all it takes; it yields the elements that the mask has");
   if (mask.shape() != value.shape())
     fail("where", "shapes " + shape_text(value.shape()) + " of " + value.name + " and " +
                       shape_text(mask.shape()) + " of the mask " + mask.name + " are not the same");
-  LuaBudget budget(lua);
-  push(lua, select(budget, value.array, mask.array), value.name, nullptr, value.magnitudes);
-  return 1;
+  LuaBudget budget(more.lua);
+  return {select(budget, value.array, mask.array), value.name, nullptr, value.magnitudes};
 }
 
-void add_value_access(lua_State* lua) {
-  set_function<at>(lua, "at");
-  set_function<item>(lua, "item");
-  set_function<take_slice>(lua, "slice");
-  set_function<reshape>(lua, "reshape");
-  set_function<flatten>(lua, "flatten");
-  set_function<where>(lua, "where");
-  set_function<indices>(lua, "indices");
-  set_function<to_table>(lua, "to_table");
+std::vector<Method> access_methods() {
+  return {method<&at>("at"),           method<&item>("item"),        method<&take_slice>("slice"),
+          method<&reshape>("reshape"), method<&flatten>("flatten"),  method<&where>("where"),
+          method<&indices>("indices"), method<&to_table>("to_table")};
 }
 
 }  // namespace cupel::lua

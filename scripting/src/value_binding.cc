@@ -1,3 +1,9 @@
+// What the functions of values share: arguments, elements, statistics and memory.
+//
+// The bytes of arrays are not Lua's memory; LuaBudget counts them, and the work on them, against
+// the limits of the state. The statistics of a value are computed once, when they are first needed.
+// A wrong argument is a UsageError.
+
 #include "value_binding.h"
 
 #include <algorithm>
@@ -9,13 +15,11 @@
 
 #include "array_reductions.h"
 #include "cupel/core/error.h"
-#include "cupel/core/nearest_names.h"
 
 namespace cupel::lua {
 namespace {
 
 constexpr std::size_t kLongestComputedName = 120;
-constexpr std::int64_t kOptions = 20;
 
 Statistics magnitudes_of(const Statistics& of_values) {
   Statistics statistics = of_values;
@@ -40,7 +44,7 @@ std::shared_ptr<AlignedBuffer> LuaBudget::allocate(std::size_t bytes) {
   return {block, &block->buffer};
 }
 
-void fail(const char* function, const std::string& problem) {
+void fail(std::string_view function, const std::string& problem) {
   throw UsageError(std::string(function) + ": " + problem);
 }
 
@@ -71,29 +75,37 @@ void push_element(lua_State* lua, const Array& array, std::int64_t index) {
     if (text.size() >= kCharactersPerInstruction)
       LuaState::of(lua).charge(lua,
                                static_cast<std::int64_t>(text.size() / kCharactersPerInstruction));
-    lua_pushlstring(lua, text.data(), text.size());
+    push(lua, text);
   } else if (array.dtype() == DType::Bool) {
-    lua_pushboolean(lua, array.data()[index] != std::byte{0} ? 1 : 0);
+    push(lua, array.data()[index] != std::byte{0});
   } else if (const std::optional<std::int64_t> integer = array.integer_at(index)) {
-    lua_pushinteger(lua, *integer);
+    push(lua, *integer);
   } else {
-    lua_pushnumber(lua, array.at(index));
+    push(lua, array.at(index));
   }
 }
 
 void push_element(lua_State* lua, const Value& value, std::int64_t index) {
   if (value.magnitudes)
-    lua_pushnumber(lua, std::abs(value.array.at(index)));
+    push(lua, std::abs(value.array.at(index)));
   else
     push_element(lua, value.array, index);
 }
 
-Value& check_value(lua_State* lua, int argument, const char* function) {
-  Value* const value = to_value(lua, argument);
-  if (value != nullptr) return *value;
-  const std::string found = luaL_typename(lua, argument);
-  if (argument == 1) fail(function, "a value is expected before ':', not " + found);
-  fail(function, "a value is expected, not " + found);
+int Element::push(lua_State* lua) const {
+  if (magnitude)
+    lua::push(lua, std::abs(array.at(index)));
+  else
+    push_element(lua, array, index);
+  return 1;
+}
+
+template <>
+Value& check_object<Value>(lua_State* lua, int argument) {
+  if (Value* const value = find_object<Value>(lua, argument)) return *value;
+  fail(function_name(lua), std::string("a value is expected") +
+                               (argument == 1 ? " before ':'" : "") + ", not " +
+                               luaL_typename(lua, argument));
 }
 
 const Array& elements_of(lua_State* lua, Value& value) {
@@ -108,12 +120,13 @@ const Array& elements_of(lua_State* lua, Value& value) {
   return value.array;
 }
 
-void require_numbers(const Value& value, const char* function) {
-  if (value.array.is_text()) fail(function, value.name + " is utf8, which are no numbers");
+void require_numbers(lua_State* lua, const Value& value) {
+  if (value.array.is_text())
+    fail(function_name(lua), value.name + " is utf8, which are no numbers");
 }
 
-const Array& numbers_of(lua_State* lua, Value& value, const char* function) {
-  require_numbers(value, function);
+const Array& numbers_of(lua_State* lua, Value& value) {
+  require_numbers(lua, value);
   return elements_of(lua, value);
 }
 
@@ -125,34 +138,25 @@ const Statistics& known_statistics(lua_State* lua, Value& value) {
   return *value.known->statistics;
 }
 
-Argument check_operand(lua_State* lua, int argument, const char* function) {
-  if (lua_type(lua, argument) == LUA_TNUMBER) {
-    const double number = lua_tonumber(lua, argument);
+OperandArgument OperandArgument::from_lua(lua_State* lua, int place) {
+  if (lua_type(lua, place) == LUA_TNUMBER) {
+    const double number = lua_tonumber(lua, place);
     return {Operand(number), number_text(number)};
   }
-  Value* const value = to_value(lua, argument);
+  Value* const value = find_object<Value>(lua, place);
   if (value == nullptr)
-    fail(function,
-         std::string("a value or a number is expected, not ") + luaL_typename(lua, argument));
-  return {Operand(numbers_of(lua, *value, function)), value->name};
+    fail(function_name(lua),
+         std::string("a value or a number is expected, not ") + luaL_typename(lua, place));
+  return {Operand(numbers_of(lua, *value)), value->name};
 }
 
-Shape require_common_shape(const Argument& a, const Argument& b, const char* function) {
+Shape require_common_shape(std::string_view function, const OperandArgument& a,
+                           const OperandArgument& b) {
   const std::optional<Shape> shape = common_shape(a.operand.shape(), b.operand.shape());
   if (!shape)
     fail(function, "shapes " + shape_text(a.operand.shape()) + " of " + a.name + " and " +
                        shape_text(b.operand.shape()) + " of " + b.name + " do not fit");
   return *shape;
-}
-
-std::int64_t check_integer(lua_State* lua, int argument, const char* function, const char* what) {
-  int is_integer = 0;
-  const lua_Integer integer = lua_tointegerx(lua, argument, &is_integer);
-  if (lua_type(lua, argument) == LUA_TNUMBER && is_integer != 0) return integer;
-  fail(function,
-       std::string(what) + " is an integer, not " +
-           (lua_type(lua, argument) == LUA_TNUMBER ? number_text(lua_tonumber(lua, argument))
-                                                   : luaL_typename(lua, argument)));
 }
 
 std::size_t check_axis(const Value& value, std::int64_t axis, const char* function) {
@@ -164,78 +168,19 @@ std::size_t check_axis(const Value& value, std::int64_t axis, const char* functi
   return static_cast<std::size_t>(index);
 }
 
-Shape check_shape(lua_State* lua, int argument, const char* function) {
-  const bool is_table = lua_istable(lua, argument);
-  const std::size_t rank =
-      is_table ? lua_rawlen(lua, argument)
-               : static_cast<std::size_t>(std::max(0, lua_gettop(lua) - argument + 1));
-  if (rank > Shape::kMaxRank) fail(function, "a shape has 32 axes at most");
+ShapeArgument ShapeArgument::from_lua(lua_State* lua, int place) {
+  const bool is_table = lua_istable(lua, place);
+  const std::size_t rank = is_table
+                               ? lua_rawlen(lua, place)
+                               : static_cast<std::size_t>(std::max(0, lua_gettop(lua) - place + 1));
+  if (rank > Shape::kMaxRank) fail(function_name(lua), "a shape has 32 axes at most");
   std::vector<std::int64_t> extents;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const int place = argument + static_cast<int>(i);
-    if (is_table) lua_rawgeti(lua, argument, static_cast<lua_Integer>(i) + 1);
-    extents.push_back(check_integer(lua, is_table ? -1 : place, function, "an extent"));
-    if (is_table) lua_pop(lua, 1);
-  }
-  return Shape(extents);
-}
-
-Options::Options(lua_State* lua, int argument, const char* function,
-                 std::initializer_list<const char*> names)
-    : lua_(lua), argument_(lua_isnoneornil(lua, argument) ? 0 : argument), function_(function) {
-  if (argument_ == 0) return;
-  if (!lua_istable(lua, argument))
-    fail(function,
-         std::string("a table of options is expected, not ") + luaL_typename(lua, argument));
-  // Of a table that was emptied its size is gone through all the same.
-  LuaState::of(lua).charge(lua, kOptions);
-  std::vector<std::string> known(names.begin(), names.end());
-  // Lua's order of keys is another one in each process; the error is the same in all of them.
-  std::optional<std::string> unknown;
-  lua_pushnil(lua);
-  while (lua_next(lua, argument) != 0) {
-    lua_pop(lua, 1);
-    if (unknown) LuaState::of(lua).charge(lua, 1);
-    constexpr std::size_t kLongest = 64;
-    const std::string name = lua_type(lua, -1) == LUA_TSTRING
-                                 ? std::string(lua_tostring(lua, -1)).substr(0, kLongest)
-                                 : std::string("without a name");
-    bool found = false;
-    for (const std::string& each : known) found = found || each == name;
-    if (!found) unknown = unknown ? std::min(*unknown, name) : name;
-  }
-  if (unknown) fail(function, "there is no option " + *unknown + did_you_mean(*unknown, known));
-}
-
-bool Options::push(const char* name) const {
-  if (argument_ == 0) return false;
-  lua_pushstring(lua_, name);
-  if (lua_rawget(lua_, argument_) != LUA_TNIL) return true;
-  lua_pop(lua_, 1);
-  return false;
-}
-
-std::optional<double> Options::number(const char* name) const {
-  if (!push(name)) return std::nullopt;
-  if (lua_type(lua_, -1) != LUA_TNUMBER)
-    fail(function_, std::string(name) + " is a number, not " + luaL_typename(lua_, -1));
-  const double number = lua_tonumber(lua_, -1);
-  lua_pop(lua_, 1);
-  return number;
-}
-
-std::optional<std::int64_t> Options::integer(const char* name) const {
-  if (!push(name)) return std::nullopt;
-  const std::int64_t integer = check_integer(lua_, -1, function_, name);
-  lua_pop(lua_, 1);
-  return integer;
-}
-
-bool Options::flag(const char* name) const {
-  if (!push(name)) return false;
-  const bool flag = lua_toboolean(lua_, -1) != 0;
-  lua_pop(lua_, 1);
-  return flag;
+  const auto read = [&](int at) {
+    extents.push_back(read_argument<std::int64_t>(lua, at, "an extent"));
+  };
+  if (is_table) for_each_element(lua, place, rank, [&](lua_Unsigned /*i*/) { read(-1); });
+  for (std::size_t i = 0; i < rank && !is_table; ++i) read(place + static_cast<int>(i));
+  return {Shape(extents)};
 }
 
 }  // namespace cupel::lua

@@ -2,18 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "arguments.h"
 #include "array.h"
 #include "array_arithmetic.h"
 #include "cupel/stats/statistics.h"
 #include "held.h"
 #include "lua_state.h"
+#include "object_type.h"
 
 // What the functions of values share. Each is named by what scripts call it, `function`, in errors.
 
@@ -48,70 +50,80 @@ struct Value {
   const Shape& shape() const noexcept { return array.shape(); }
 };
 
+/// Its name in Lua's own messages: "attempt to call a tensor value".
+template <>
+struct ObjectType<Value> {
+  static constexpr const char* kName = "tensor";
+};
+/// Throws UsageError in words of its own.
+template <>
+Value& check_object<Value>(lua_State* lua, int argument);
+
 void push(lua_State* lua, Array array, std::string name, std::shared_ptr<Known> known = nullptr,
           bool magnitudes = false);
 /// Pushes one element: a number, a boolean or a text.
 void push_element(lua_State* lua, const Array& array, std::int64_t index);
 void push_element(lua_State* lua, const Value& value, std::int64_t index);
 
-Value* to_value(lua_State* lua, int argument) noexcept;  ///< Null if it is none.
-Value& check_value(lua_State* lua, int argument, const char* function);
+/// A result: a new value.
+struct NewValue {
+  Array array;
+  std::string name;
+  std::shared_ptr<Known> known = nullptr;
+  bool magnitudes = false;
+  int push(lua_State* lua) {
+    lua::push(lua, std::move(array), std::move(name), std::move(known), magnitudes);
+    return 1;
+  }
+};
+
+/// A result: one element of an array.
+struct Element {
+  Array array;
+  std::int64_t index;
+  bool magnitude = false;
+  int push(lua_State* lua) const;
+};
+
 /// The elements themselves, where they are not magnitudes that have to be computed.
 const Array& elements_of(lua_State* lua, Value& value);
-/// The same; throws UsageError if they are texts.
-const Array& numbers_of(lua_State* lua, Value& value, const char* function);
-void require_numbers(const Value& value, const char* function);
+/// The same; throws UsageError if they are texts, which names the function that runs.
+const Array& numbers_of(lua_State* lua, Value& value);
+void require_numbers(lua_State* lua, const Value& value);
 /// The statistics of `value.array`.
 const Statistics& known_statistics(lua_State* lua, Value& value);
 
-/// A value or a number among the arguments.
-struct Argument {
+/// An argument that is a value or a number.
+struct OperandArgument {
   Operand operand;
   std::string name;
+  static OperandArgument from_lua(lua_State* lua, int place);
 };
-Argument check_operand(lua_State* lua, int argument, const char* function);
 /// Throws UsageError if there is none.
-Shape require_common_shape(const Argument& a, const Argument& b, const char* function);
+Shape require_common_shape(std::string_view function, const OperandArgument& a,
+                           const OperandArgument& b);
 
-std::int64_t check_integer(lua_State* lua, int argument, const char* function, const char* what);
 /// An axis of the value from its number in scripts, from 1 or from the end.
 std::size_t check_axis(const Value& value, std::int64_t axis, const char* function);
-/// A shape from a table of integers, or from the integers from `argument` on.
-Shape check_shape(lua_State* lua, int argument, const char* function);
-
-/// The fields of a table of options; an argument that is nil or missing has none. Throws UsageError
-/// where one is not among the names that are known.
-class Options {
- public:
-  Options(lua_State* lua, int argument, const char* function,
-          std::initializer_list<const char*> names);
-  std::optional<double> number(const char* name) const;
-  std::optional<std::int64_t> integer(const char* name) const;
-  bool flag(const char* name) const;
-  /// Pushes a field; false and nothing if it is nil.
-  bool push(const char* name) const;
-
- private:
-  lua_State* lua_;
-  int argument_;
-  const char* function_;
+/// An argument that is a shape: a table of integers, or all integers from its place on.
+struct ShapeArgument {
+  Shape shape;
+  static ShapeArgument from_lua(lua_State* lua, int place);
 };
 
 std::string shape_text(const Shape& shape);  ///< "[2, 3]"
 std::string number_text(double number);      ///< As Lua writes it.
 /// "abs(gradient/a at step 3)"
 std::string computed_name(std::string_view function, std::string_view a, std::string_view b = {});
-[[noreturn]] void fail(const char* function, const std::string& problem);
+[[noreturn]] void fail(std::string_view function, const std::string& problem);
 
-// Each adds methods to the table on top.
-void add_value_access(lua_State* lua);
-void add_value_operations(lua_State* lua);
-void add_value_reductions(lua_State* lua);
+// The methods and metamethods of values, by source file.
+std::vector<Method> access_methods();
+std::vector<Method> operation_methods();
+std::vector<Method> reduction_methods();
 /// v:where(mask), which is v[mask] as well.
-int where(lua_State* lua);
-/// Adds operators to the metatable on top.
-void add_value_operators(lua_State* lua);
-/// Adds the functions that make values.
+NewValue where(Value& value, Value& mask, AnyArgument more);
+/// Adds the functions that make values to the table on top.
 void add_value_makers(lua_State* lua);
 
 }  // namespace cupel::lua

@@ -1,5 +1,8 @@
 // Functions that make values from what scripts have: numbers, booleans, texts, and tables of them,
 // nested or flat.
+//
+// The shape follows from the first elements of nested tables; a table of another length is an
+// error. Memory for the elements is counted before they are read.
 
 #include <algorithm>
 #include <cstring>
@@ -7,6 +10,7 @@
 
 #include "array_text.h"
 #include "cupel/core/nearest_names.h"
+#include "sol_binding.h"
 #include "value_binding.h"
 
 namespace cupel::lua {
@@ -39,12 +43,10 @@ DType dtype_of_element(lua_State* lua, int place) {
   }
 }
 
-DType check_dtype(lua_State* lua, const Options& options, const char* function, DType otherwise) {
-  if (!options.push("dtype")) return otherwise;
-  if (lua_type(lua, -1) != LUA_TSTRING)
-    fail(function, std::string("dtype is a name, not ") + luaL_typename(lua, -1));
-  const std::string name(std::string(lua_tostring(lua, -1)).substr(0, 64));
-  lua_pop(lua, 1);
+DType check_dtype(const NamedArguments& options, const char* function, DType otherwise) {
+  const auto given = options.text("dtype");
+  if (!given) return otherwise;
+  const std::string name = shortened(*given);
   const std::optional<DType> dtype = parse_dtype(name);
   if (dtype && *dtype != DType::F16 && *dtype != DType::BF16) return *dtype;
   std::vector<std::string> names;
@@ -63,19 +65,15 @@ class Reader {
     luaL_checkstack(lua_, 4, "too many axes");
     if (axis == shape_.rank()) return visit_one(place, visit);
     const std::int64_t extent = shape_[axis];
-    if (!lua_istable(lua_, place) || static_cast<std::int64_t>(lua_rawlen(lua_, place)) != extent)
-      fail("value", "tables are ragged: " +
-                        (lua_istable(lua_, place)
-                             ? "one of " + std::to_string(lua_rawlen(lua_, place)) + " elements"
-                             : std::string("a ") + luaL_typename(lua_, place)) +
-                        " where the shape " + shape_text(shape_) + " has " +
-                        std::to_string(extent));
+    const bool is_table = lua_istable(lua_, place);
+    const lua_Unsigned size = lua_rawlen(lua_, place);
+    if (!is_table || static_cast<std::int64_t>(size) != extent)
+      fail("value",
+           "tables are ragged: " +
+               (is_table ? "one of " + std::to_string(size) + " elements" : type_of(lua_, place)) +
+               " where the shape " + shape_text(shape_) + " has " + std::to_string(extent));
     LuaState::of(lua_).charge(lua_, 1);
-    for (std::int64_t i = 1; i <= extent; ++i) {
-      lua_rawgeti(lua_, place, i);
-      read(lua_gettop(lua_), axis + 1, visit);
-      lua_pop(lua_, 1);
-    }
+    for_each_element(lua_, place, size, [&](lua_Unsigned /*i*/) { read(-1, axis + 1, visit); });
   }
 
  private:
@@ -90,13 +88,12 @@ class Reader {
 };
 
 template <class T>
-T integer_at(lua_State* lua, int place, DType dtype) {
-  int is_integer = 0;
-  const lua_Integer integer = lua_tointegerx(lua, place, &is_integer);
-  if (is_integer == 0 || !std::in_range<T>(integer))
+T checked_integer(lua_State* lua, int place, DType dtype) {
+  const std::optional<std::int64_t> integer = integer_at(lua, place);
+  if (!integer || !std::in_range<T>(*integer))
     fail("value", std::string(lua_tostring(lua, place)) + " is no element of dtype " +
                       std::string(to_string(dtype)));
-  return static_cast<T>(integer);
+  return static_cast<T>(*integer);
 }
 
 template <class T>
@@ -109,27 +106,26 @@ std::size_t store(T element, std::byte* out) noexcept {
 std::size_t store_element(lua_State* lua, int place, DType dtype, std::byte* out) {
   const int type = lua_type(lua, place);
   if (type != (dtype == DType::Bool ? LUA_TBOOLEAN : LUA_TNUMBER))
-    fail("value", std::string("a ") + luaL_typename(lua, place) + " is no element of dtype " +
-                      std::string(to_string(dtype)));
+    fail("value", type_of(lua, place) + " is no element of dtype " + std::string(to_string(dtype)));
   switch (dtype) {
     case DType::Bool:
       return store(static_cast<std::uint8_t>(lua_toboolean(lua, place)), out);
     case DType::I8:
-      return store(integer_at<std::int8_t>(lua, place, dtype), out);
+      return store(checked_integer<std::int8_t>(lua, place, dtype), out);
     case DType::I16:
-      return store(integer_at<std::int16_t>(lua, place, dtype), out);
+      return store(checked_integer<std::int16_t>(lua, place, dtype), out);
     case DType::I32:
-      return store(integer_at<std::int32_t>(lua, place, dtype), out);
+      return store(checked_integer<std::int32_t>(lua, place, dtype), out);
     case DType::I64:
-      return store(integer_at<std::int64_t>(lua, place, dtype), out);
+      return store(checked_integer<std::int64_t>(lua, place, dtype), out);
     case DType::U8:
-      return store(integer_at<std::uint8_t>(lua, place, dtype), out);
+      return store(checked_integer<std::uint8_t>(lua, place, dtype), out);
     case DType::U16:
-      return store(integer_at<std::uint16_t>(lua, place, dtype), out);
+      return store(checked_integer<std::uint16_t>(lua, place, dtype), out);
     case DType::U32:
-      return store(integer_at<std::uint32_t>(lua, place, dtype), out);
+      return store(checked_integer<std::uint32_t>(lua, place, dtype), out);
     case DType::U64:
-      return store(integer_at<std::uint64_t>(lua, place, dtype), out);
+      return store(checked_integer<std::uint64_t>(lua, place, dtype), out);
     case DType::F32:
       return store(static_cast<float>(lua_tonumber(lua, place)), out);
     default:
@@ -137,20 +133,18 @@ std::size_t store_element(lua_State* lua, int place, DType dtype, std::byte* out
   }
 }
 
-std::string_view text_at(lua_State* lua, int place) {
-  if (lua_type(lua, place) != LUA_TSTRING)
-    fail("value", std::string("a ") + luaL_typename(lua, place) + " is no element of dtype utf8");
-  std::size_t size = 0;
-  const char* const text = lua_tolstring(lua, place, &size);
-  return {text, size};
+std::string_view text_element(lua_State* lua, int place) {
+  const std::string_view text = text_at(lua, place);
+  if (text.data() == nullptr) fail("value", type_of(lua, place) + " is no element of dtype utf8");
+  return text;
 }
 
 Array texts_of(lua_State* lua, const Shape& source, const Shape& shape) {
   std::size_t characters = 0;
-  Reader(lua, source).read(1, 0, [&](int place) { characters += text_at(lua, place).size(); });
+  Reader(lua, source).read(1, 0, [&](int place) { characters += text_element(lua, place).size(); });
   LuaBudget budget(lua);
   TextArray texts(budget, shape, characters);
-  Reader(lua, source).read(1, 0, [&](int place) { texts.add(text_at(lua, place)); });
+  Reader(lua, source).read(1, 0, [&](int place) { texts.add(text_element(lua, place)); });
   return texts.finish();
 }
 
@@ -163,24 +157,25 @@ void check_elements(const Shape& shape, const char* function) {
     fail(function, "the shape " + shape_text(shape) + " has more elements than any memory");
 }
 
-Shape option_shape(lua_State* lua, const Options& options, const Shape& otherwise,
-                   const char* function) {
+Shape option_shape(lua_State* lua, const NamedArguments& options, const Shape& otherwise) {
   if (!options.push("shape")) return otherwise;
-  if (!lua_istable(lua, -1)) fail(function, "shape is a table of integers");
-  const Shape shape = check_shape(lua, lua_gettop(lua), function);
+  if (!lua_istable(lua, -1)) options.fail("shape", "is a table of integers");
+  const Shape shape = ShapeArgument::from_lua(lua, -1).shape;
   lua_pop(lua, 1);
-  check_elements(shape, function);
+  check_elements(shape, "value");
   return shape;
 }
 
-int make_value(lua_State* lua) {
-  if (lua_isnoneornil(lua, 1)) fail("value", "a number or a table is expected, not nil");
+// cupel.value(x), cupel.value(x, {shape =, dtype =})
+NewValue make_value(AnyArgument from, TableArgument table) {
+  lua_State* const lua = from.lua;
+  if (lua_isnoneornil(lua, from.place)) fail("value", "a number or a table is expected, not nil");
   lua_settop(lua, 2);
-  const Options options(lua, 2, "value", {"shape", "dtype"});
+  const NamedArguments options = table.read({"shape", "dtype"});
   const Shape source(push_first(lua, 1));
-  const DType dtype = check_dtype(lua, options, "value", dtype_of_element(lua, -1));
+  const DType dtype = check_dtype(options, "value", dtype_of_element(lua, -1));
   check_elements(source, "value");
-  const Shape shape = option_shape(lua, options, source, "value");
+  const Shape shape = option_shape(lua, options, source);
   // A single element fills the shape.
   const bool fills = source.rank() == 0;
   if (!fills && shape.elements() != source.elements())
@@ -188,8 +183,7 @@ int make_value(lua_State* lua) {
                       shape_text(shape));
   if (dtype == DType::Utf8) {
     if (fills && shape.elements() != 1) fail("value", "a text does not fill a shape");
-    push(lua, texts_of(lua, source, shape), "value");
-    return 1;
+    return {texts_of(lua, source, shape), "value"};
   }
   LuaBudget budget(lua);
   const Array::Blank result = Array::make(budget, dtype, shape);
@@ -205,19 +199,19 @@ int make_value(lua_State* lua) {
       out += store_element(lua, place, dtype, out);
     });
   }
-  push(lua, result.array, "value");
-  return 1;
+  return {result.array, "value"};
 }
 
-// zeros{2, 3}, zeros({2, 3}, {dtype = "i32"})
-int make_zeros(lua_State* lua) {
-  lua_settop(lua, 2);
-  if (!lua_istable(lua, 1))
-    fail("zeros", std::string("a table of extents is expected, not ") + luaL_typename(lua, 1));
-  const Options options(lua, 2, "zeros", {"dtype"});
-  const Shape shape = check_shape(lua, 1, "zeros");
+// cupel.zeros{2, 3}, cupel.zeros({2, 3}, {dtype = "i32"})
+NewValue make_zeros(AnyArgument extents, TableArgument table) {
+  lua_State* const lua = extents.lua;
+  if (!lua_istable(lua, extents.place))
+    fail("zeros",
+         std::string("a table of extents is expected, not ") + luaL_typename(lua, extents.place));
+  const NamedArguments options = table.read({"dtype"});
+  const Shape shape = ShapeArgument::from_lua(lua, extents.place).shape;
   check_elements(shape, "zeros");
-  const DType dtype = check_dtype(lua, options, "zeros", DType::F64);
+  const DType dtype = check_dtype(options, "zeros", DType::F64);
   if (dtype == DType::Utf8) fail("zeros", "texts are no numbers");
   LuaBudget budget(lua);
   const Array::Blank result = Array::make(budget, dtype, shape);
@@ -227,21 +221,17 @@ int make_zeros(lua_State* lua) {
     const std::int64_t size = std::min(count * kWord, bytes - begin * kWord);
     std::memset(result.data + begin * kWord, 0, static_cast<std::size_t>(size));
   });
-  push(lua, result.array, "zeros");
-  return 1;
+  return {result.array, "zeros"};
 }
 
-int is_value(lua_State* lua) {
-  lua_pushboolean(lua, to_value(lua, 1) != nullptr ? 1 : 0);
-  return 1;
-}
+bool is_value(AnyArgument any) { return find_object<Value>(any.lua, any.place) != nullptr; }
 
 }  // namespace
 
 void add_value_makers(lua_State* lua) {
-  set_function<make_value>(lua, "value");
-  set_function<make_zeros>(lua, "zeros");
-  set_function<is_value>(lua, "is_value");
+  bind<&make_value>(lua, "value");
+  bind<&make_zeros>(lua, "zeros");
+  bind<&is_value>(lua, "is_value");
 }
 
 }  // namespace cupel::lua

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "cupel/core/reduction.h"
+#include "cupel/stats/statistics.h"
 #include "cupel/trial/tensor_value.h"
 #include "lua_state.h"
 
@@ -21,6 +23,14 @@ void add_value_functions(lua_State* lua);
 /// Pushes a tensor's value, without copying its bytes. `what` names it in errors:
 /// "gradient/fc1.weight at step 10".
 void push_value(lua_State* lua, TensorValue value, std::string_view what);
+
+/// Counts of special values, as a table of scripts: `nan`, `pos_inf`, `neg_inf` and `zero`. The
+/// zeros among values that are no floating-point numbers are counted apart.
+struct CountTable {
+  ValueCounts counts;
+  std::int64_t zero;
+  int push(lua_State* lua) const;
+};
 
 /// A reduction of a tensor's value, numbers, in pieces and at the cost of a value's method. The
 /// caller counts the value's bytes.

@@ -1,7 +1,13 @@
-// Operators and methods that make a value element by element.
+// Operators and methods that compute a value element by element.
+//
+// Operands are values or numbers and are broadcast to a common shape. Each function makes an array
+// within the budget of the state; a shape that does not fit, or a text, is an error that names both
+// operands.
 
 #include <limits>
+#include <optional>
 
+#include "sol_binding.h"
 #include "value_binding.h"
 
 namespace cupel::lua {
@@ -24,215 +30,189 @@ constexpr const char* name_of(Test one) { return kTestNames[static_cast<std::siz
 constexpr const char* name_of(Logic one) { return kLogicNames[static_cast<std::size_t>(one)]; }
 
 template <Unary kOperation>
-int unary(lua_State* lua) {
-  const char* const name = name_of(kOperation);
-  Value& value = check_value(lua, 1, name);
+NewValue unary(Value& value, sol::this_state lua) {
   LuaBudget budget(lua);
-  push(lua, apply(budget, kOperation, numbers_of(lua, value, name)),
-       computed_name(name, value.name));
-  return 1;
+  return {apply(budget, kOperation, numbers_of(lua, value)),
+          computed_name(name_of(kOperation), value.name)};
 }
 
-int magnitudes(lua_State* lua) {
-  const Value& value = check_value(lua, 1, "abs");
-  require_numbers(value, "abs");
-  push(lua, value.array, computed_name("abs", value.name), value.known, true);
-  return 1;
+NewValue magnitudes(Value& value, sol::this_state lua) {
+  require_numbers(lua, value);
+  return {value.array, computed_name("abs", value.name), value.known, true};
 }
 
 // Either operand of an operator may be a number.
 template <Binary kOperation>
-int operate(lua_State* lua) {
+NewValue operate(OperandArgument a, OperandArgument b, sol::this_state lua) {
   const char* const name = name_of(kOperation);
-  const Argument a = check_operand(lua, 1, name);
-  const Argument b = check_operand(lua, 2, name);
-  require_common_shape(a, b, name);
+  require_common_shape(name, a, b);
   LuaBudget budget(lua);
-  push(lua, apply(budget, kOperation, a.operand, b.operand), computed_name(name, a.name, b.name));
-  return 1;
+  return {apply(budget, kOperation, a.operand, b.operand), computed_name(name, a.name, b.name)};
+}
+
+// A value's method with an operand, which takes its numbers.
+OperandArgument operand_of(lua_State* lua, Value& value) {
+  return {Operand(numbers_of(lua, value)), value.name};
 }
 
 template <Binary kOperation>
-int binary(lua_State* lua) {
-  check_value(lua, 1, name_of(kOperation));
-  return operate<kOperation>(lua);
+NewValue binary(Value& value, OperandArgument other, sol::this_state lua) {
+  return operate<kOperation>(operand_of(lua, value), std::move(other), lua);
 }
 
-// Texts are equal to texts or are not; they have no other order.
-bool compare_texts(lua_State* lua, const Value& value, bool invert, const char* name) {
-  LuaBudget budget(lua);
-  if (lua_type(lua, 2) == LUA_TSTRING) {
-    std::size_t size = 0;
-    const char* const text = lua_tolstring(lua, 2, &size);
-    push(lua, is_text(budget, value.array, {text, size}, invert),
-         computed_name(name, value.name, {text, std::min<std::size_t>(size, 40)}));
-    return true;
+// Texts are equal to texts or are not; they have no other order. Nothing where the other operand is
+// no text.
+std::optional<NewValue> compare_texts(const Value& value, AnyArgument given, bool invert,
+                                      const char* name) {
+  LuaBudget budget(given.lua);
+  if (lua_type(given.lua, given.place) == LUA_TSTRING) {
+    const auto text = read_argument<std::string_view>(given.lua, given.place, "text");
+    return NewValue{is_text(budget, value.array, text, invert),
+                    computed_name(name, value.name, text.substr(0, 40))};
   }
-  const Value* const other = to_value(lua, 2);
-  if (other == nullptr || !other->array.is_text()) return false;
+  const Value* const other = find_object<Value>(given.lua, given.place);
+  if (other == nullptr || !other->array.is_text()) return std::nullopt;
   if (other->shape() != value.shape())
     fail(name, "shapes " + shape_text(value.shape()) + " of " + value.name + " and " +
                    shape_text(other->shape()) + " of " + other->name + " are not the same");
-  push(lua, is_text(budget, value.array, other->array, invert),
-       computed_name(name, value.name, other->name));
-  return true;
+  return NewValue{is_text(budget, value.array, other->array, invert),
+                  computed_name(name, value.name, other->name)};
 }
 
 template <Comparison kComparison>
-int compare(lua_State* lua) {
+NewValue compare(Value& value, AnyArgument given) {
   const char* const name = name_of(kComparison);
-  const Value& value = check_value(lua, 1, name);
   constexpr bool kForTexts = kComparison == Comparison::Eq || kComparison == Comparison::Ne;
-  if (kForTexts && value.array.is_text() &&
-      compare_texts(lua, value, kComparison == Comparison::Ne, name))
-    return 1;
-  const Argument a = check_operand(lua, 1, name);
-  const Argument b = check_operand(lua, 2, name);
-  require_common_shape(a, b, name);
-  LuaBudget budget(lua);
-  push(lua, apply(budget, kComparison, a.operand, b.operand), computed_name(name, a.name, b.name));
-  return 1;
+  if (kForTexts && value.array.is_text())
+    if (auto result = compare_texts(value, given, kComparison == Comparison::Ne, name))
+      return *std::move(result);
+  const OperandArgument a = operand_of(given.lua, value);
+  const OperandArgument b = OperandArgument::from_lua(given.lua, given.place);
+  require_common_shape(name, a, b);
+  LuaBudget budget(given.lua);
+  return {apply(budget, kComparison, a.operand, b.operand), computed_name(name, a.name, b.name)};
 }
 
 template <Test kTest>
-int test(lua_State* lua) {
-  const char* const name = name_of(kTest);
-  Value& value = check_value(lua, 1, name);
+NewValue test(Value& value, sol::this_state lua) {
   LuaBudget budget(lua);
-  push(lua, apply(budget, kTest, numbers_of(lua, value, name)), computed_name(name, value.name));
-  return 1;
+  return {apply(budget, kTest, numbers_of(lua, value)), computed_name(name_of(kTest), value.name)};
 }
 
-Closeness closeness_of(lua_State* lua, const char* function) {
-  const Options options(lua, 3, function, {"rtol", "atol", "equal_nan"});
+// {rtol, atol, equal_nan}
+struct ClosenessArgument {
   Closeness closeness;
-  closeness.relative = options.number("rtol").value_or(closeness.relative);
-  closeness.absolute = options.number("atol").value_or(closeness.absolute);
-  closeness.equal_nan = options.flag("equal_nan");
-  if (!(closeness.relative >= 0) || !(closeness.absolute >= 0))
-    fail(function, "rtol and atol are 0 or more");
-  return closeness;
-}
+  static ClosenessArgument from_lua(lua_State* lua, int place) {
+    const NamedArguments options = TableArgument{lua, place}.read({"rtol", "atol", "equal_nan"});
+    Closeness closeness;
+    closeness.relative = options.number("rtol").value_or(closeness.relative);
+    closeness.absolute = options.number("atol").value_or(closeness.absolute);
+    closeness.equal_nan = options.boolean("equal_nan").value_or(false);
+    if (!(closeness.relative >= 0) || !(closeness.absolute >= 0))
+      fail(function_name(lua), "rtol and atol are 0 or more");
+    return {closeness};
+  }
+};
 
-int is_close(lua_State* lua) {
-  check_value(lua, 1, "isclose");
-  const Argument a = check_operand(lua, 1, "isclose");
-  const Argument b = check_operand(lua, 2, "isclose");
-  const Closeness closeness = closeness_of(lua, "isclose");
-  require_common_shape(a, b, "isclose");
+NewValue close_elements(Value& value, OperandArgument b, ClosenessArgument how,
+                        sol::this_state lua) {
+  const OperandArgument a = operand_of(lua, value);
+  require_common_shape("isclose", a, b);
   LuaBudget budget(lua);
-  push(lua, is_close(budget, a.operand, b.operand, closeness),
-       computed_name("isclose", a.name, b.name));
-  return 1;
+  return {is_close(budget, a.operand, b.operand, how.closeness),
+          computed_name("isclose", a.name, b.name)};
 }
 
-int all_close(lua_State* lua) {
-  check_value(lua, 1, "allclose");
-  const Argument a = check_operand(lua, 1, "allclose");
-  const Argument b = check_operand(lua, 2, "allclose");
-  const Closeness closeness = closeness_of(lua, "allclose");
-  require_common_shape(a, b, "allclose");
+bool are_close(Value& value, OperandArgument b, ClosenessArgument how, sol::this_state lua) {
+  const OperandArgument a = operand_of(lua, value);
+  require_common_shape("allclose", a, b);
   LuaBudget budget(lua);
-  lua_pushboolean(lua, all_close(budget, a.operand, b.operand, closeness) ? 1 : 0);
-  return 1;
+  return all_close(budget, a.operand, b.operand, how.closeness);
 }
 
-double bound(lua_State* lua, int argument, double otherwise) {
-  if (lua_isnoneornil(lua, argument)) return otherwise;
-  if (lua_type(lua, argument) != LUA_TNUMBER)
-    fail("clip", std::string("a bound is a number or nil, not ") + luaL_typename(lua, argument));
-  return lua_tonumber(lua, argument);
-}
-
-int clip(lua_State* lua) {
+NewValue clipped_value(Value& value, Argument<std::optional<double>, "least"> least,
+                       Argument<std::optional<double>, "most"> most, sol::this_state lua) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Value& value = check_value(lua, 1, "clip");
-  const double lower = bound(lua, 2, -kInfinity);
-  const double upper = bound(lua, 3, kInfinity);
+  const double lower = (*least).value_or(-kInfinity);
+  const double upper = (*most).value_or(kInfinity);
   if (!(lower <= upper)) fail("clip", "the lower bound is not below the upper one");
   LuaBudget budget(lua);
-  push(lua, clip(budget, numbers_of(lua, value, "clip"), lower, upper),
-       computed_name("clip", value.name));
-  return 1;
+  return {clip(budget, numbers_of(lua, value), lower, upper), computed_name("clip", value.name)};
 }
 
-const Value& check_flags(lua_State* lua, int argument, const char* function) {
-  const Value* const value = to_value(lua, argument);
-  if (value != nullptr && value->dtype() == DType::Bool) return *value;
-  fail(function,
-       "both operands are masks, as v:gt(0) makes them, and this is " +
-           (value == nullptr ? std::string(luaL_typename(lua, argument))
-                             : value->name + " of " + std::string(to_string(value->dtype()))));
-}
+// An operand of logic: a mask.
+struct MaskArgument {
+  const Value& mask;
+  static MaskArgument from_lua(lua_State* lua, int place) {
+    const Value* const value = find_object<Value>(lua, place);
+    if (value != nullptr && value->dtype() == DType::Bool) return {*value};
+    fail(function_name(lua),
+         "both operands are masks, as v:gt(0) makes them, and this is " +
+             (value == nullptr ? std::string(luaL_typename(lua, place))
+                               : value->name + " of " + std::string(to_string(value->dtype()))));
+  }
+};
 
 template <Logic kOperation>
-int combine(lua_State* lua) {
+NewValue combine(MaskArgument left, MaskArgument right, sol::this_state lua) {
   const char* const name = name_of(kOperation);
-  const Value& a = check_flags(lua, 1, name);
-  const Value& b = check_flags(lua, 2, name);
-  require_common_shape({Operand(a.array), a.name}, {Operand(b.array), b.name}, name);
+  const Value& a = left.mask;
+  const Value& b = right.mask;
+  require_common_shape(name, {Operand(a.array), a.name}, {Operand(b.array), b.name});
   LuaBudget budget(lua);
-  push(lua, apply(budget, kOperation, a.array, b.array), computed_name(name, a.name, b.name));
-  return 1;
+  return {apply(budget, kOperation, a.array, b.array), computed_name(name, a.name, b.name)};
 }
 
-int invert(lua_State* lua) {
-  const Value& mask = check_flags(lua, 1, "not");
+NewValue inverted(MaskArgument given, sol::this_state lua) {
   LuaBudget budget(lua);
-  push(lua, invert(budget, mask.array), computed_name("not", mask.name));
-  return 1;
+  return {invert(budget, given.mask.array), computed_name("not", given.mask.name)};
 }
 
 // a == b: whether shapes and elements are the same.
-int is_equal(lua_State* lua) {
-  Value* const a = to_value(lua, 1);
-  Value* const b = to_value(lua, 2);
-  LuaBudget budget(lua);
-  const bool same = a != nullptr && b != nullptr && a->shape() == b->shape() &&
-                    equal(budget, elements_of(lua, *a), elements_of(lua, *b));
-  lua_pushboolean(lua, same ? 1 : 0);
-  return 1;
+bool is_equal(AnyArgument left, AnyArgument right) {
+  Value* const a = find_object<Value>(left.lua, left.place);
+  Value* const b = find_object<Value>(right.lua, right.place);
+  LuaBudget budget(left.lua);
+  return a != nullptr && b != nullptr && a->shape() == b->shape() &&
+         equal(budget, elements_of(left.lua, *a), elements_of(left.lua, *b));
 }
 
 }  // namespace
 
-void add_value_operations(lua_State* lua) {
-  set_function<magnitudes>(lua, "abs");
-  set_function<unary<Unary::Sqrt>>(lua, "sqrt");
-  set_function<unary<Unary::Exp>>(lua, "exp");
-  set_function<unary<Unary::Log>>(lua, "log");
-  set_function<unary<Unary::Sign>>(lua, "sign");
-  set_function<unary<Unary::Floor>>(lua, "floor");
-  set_function<binary<Binary::Minimum>>(lua, "minimum");
-  set_function<binary<Binary::Maximum>>(lua, "maximum");
-  set_function<clip>(lua, "clip");
-  set_function<compare<Comparison::Lt>>(lua, "lt");
-  set_function<compare<Comparison::Le>>(lua, "le");
-  set_function<compare<Comparison::Gt>>(lua, "gt");
-  set_function<compare<Comparison::Ge>>(lua, "ge");
-  set_function<compare<Comparison::Eq>>(lua, "eq");
-  set_function<compare<Comparison::Ne>>(lua, "ne");
-  set_function<test<Test::IsNan>>(lua, "isnan");
-  set_function<test<Test::IsInf>>(lua, "isinf");
-  set_function<test<Test::IsFinite>>(lua, "isfinite");
-  set_function<is_close>(lua, "isclose");
-  set_function<all_close>(lua, "allclose");
-}
-
-void add_value_operators(lua_State* lua) {
-  set_function<operate<Binary::Add>>(lua, "__add");
-  set_function<operate<Binary::Subtract>>(lua, "__sub");
-  set_function<operate<Binary::Multiply>>(lua, "__mul");
-  set_function<operate<Binary::Divide>>(lua, "__div");
-  set_function<operate<Binary::FloorDivide>>(lua, "__idiv");
-  set_function<operate<Binary::Modulo>>(lua, "__mod");
-  set_function<operate<Binary::Power>>(lua, "__pow");
-  set_function<unary<Unary::Negative>>(lua, "__unm");
-  set_function<combine<Logic::And>>(lua, "__band");
-  set_function<combine<Logic::Or>>(lua, "__bor");
-  set_function<combine<Logic::ExclusiveOr>>(lua, "__bxor");
-  set_function<invert>(lua, "__bnot");
-  set_function<is_equal>(lua, "__eq");
+std::vector<Method> operation_methods() {
+  return {method<&magnitudes>("abs"),
+          method<&unary<Unary::Sqrt>>("sqrt"),
+          method<&unary<Unary::Exp>>("exp"),
+          method<&unary<Unary::Log>>("log"),
+          method<&unary<Unary::Sign>>("sign"),
+          method<&unary<Unary::Floor>>("floor"),
+          method<&binary<Binary::Minimum>>("minimum"),
+          method<&binary<Binary::Maximum>>("maximum"),
+          method<&clipped_value>("clip"),
+          method<&compare<Comparison::Lt>>("lt"),
+          method<&compare<Comparison::Le>>("le"),
+          method<&compare<Comparison::Gt>>("gt"),
+          method<&compare<Comparison::Ge>>("ge"),
+          method<&compare<Comparison::Eq>>("eq"),
+          method<&compare<Comparison::Ne>>("ne"),
+          method<&test<Test::IsNan>>("isnan"),
+          method<&test<Test::IsInf>>("isinf"),
+          method<&test<Test::IsFinite>>("isfinite"),
+          method<&close_elements>("isclose"),
+          method<&are_close>("allclose"),
+          method<&operate<Binary::Add>>("__add", "add"),
+          method<&operate<Binary::Subtract>>("__sub", "subtract"),
+          method<&operate<Binary::Multiply>>("__mul", "multiply"),
+          method<&operate<Binary::Divide>>("__div", "divide"),
+          method<&operate<Binary::FloorDivide>>("__idiv", "floor_divide"),
+          method<&operate<Binary::Modulo>>("__mod", "modulo"),
+          method<&operate<Binary::Power>>("__pow", "power"),
+          method<&unary<Unary::Negative>>("__unm", "negative"),
+          method<&combine<Logic::And>>("__band", "and"),
+          method<&combine<Logic::Or>>("__bor", "or"),
+          method<&combine<Logic::ExclusiveOr>>("__bxor", "exclusive_or"),
+          method<&inverted>("__bnot", "not"),
+          method<&is_equal>("__eq", "equal")};
 }
 
 }  // namespace cupel::lua

@@ -1,15 +1,24 @@
-// Methods that make a number of a value, or a value of one axis less.
+// Methods that compute a number from a value, or a value with one axis less.
+//
+// With `axis`, each row along the axis is reduced. Without, the value's statistics are computed
+// once and serve all further reductions. Work and memory go through the budget of the state.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "array_axis.h"
 #include "array_reductions.h"
 #include "cupel/core/reduction.h"
+#include "sol_binding.h"
 #include "value_binding.h"
+#include "value_object.h"
 
 namespace cupel::lua {
 namespace {
@@ -22,55 +31,49 @@ struct Along {
   bool keeps;
 };
 
-std::optional<Along> optional_axis(lua_State* lua, int argument, const Value& value,
-                                   const char* function) {
-  const Options options(lua, argument, function, {"axis", "keepdims"});
+std::optional<Along> along_of(const Value& value, TableArgument table) {
+  const NamedArguments options = table.read({"axis", "keepdims"});
   const std::optional<std::int64_t> axis = options.integer("axis");
-  const bool keeps = options.flag("keepdims");
-  if (axis) return Along{check_axis(value, *axis, function), keeps};
+  const bool keeps = options.boolean("keepdims").value_or(false);
+  const std::string function(function_name(table.lua));
+  if (axis) return Along{check_axis(value, *axis, function.c_str()), keeps};
   if (keeps) fail(function, "keepdims is for an axis, and there is none");
   return std::nullopt;
 }
 
+// What a reduction yields: a number, a boolean, an element, or a value of one axis less.
+using Reduced = std::variant<double, std::int64_t, bool, Element, NewValue>;
+
 // What is left of one axis is an element.
-void push_reduced(lua_State* lua, const Value& value, const Along& along, const Array& array,
-                  const char* function) {
-  if (array.shape().rank() == 0 && !along.keeps) return push_element(lua, array, 0);
+Reduced reduced(const Value& value, const Along& along, const Array& array,
+                std::string_view function) {
+  if (array.shape().rank() == 0 && !along.keeps) return Element{array, 0};
   std::vector<std::int64_t> extents(value.shape().begin(), value.shape().end());
   extents[along.axis] = 1;
-  push(lua, along.keeps ? array.reshaped(Shape(extents)) : array,
-       computed_name(function, value.name));
+  return NewValue{along.keeps ? array.reshaped(Shape(extents)) : array,
+                  computed_name(function, value.name)};
 }
 
-int reduce_value(lua_State* lua, Value& value, Reduction reduction, int options) {
+Reduced reduce_value(Value& value, Reduction reduction, TableArgument table) {
+  if (value.array.is_text())
+    fail(to_string(reduction), value.name + " is utf8, which are no numbers");
+  const auto along = along_of(value, table);
   const std::string name(to_string(reduction));
-  require_numbers(value, name.c_str());
-  const auto along = optional_axis(lua, options, value, name.c_str());
   reduction.abs = reduction.abs || value.magnitudes;
-  LuaBudget budget(lua);
-  if (along)
-    push_reduced(lua, value, *along, reduce_axis(budget, value.array, along->axis, reduction),
-                 name.c_str());
-  else
-    lua_pushnumber(lua, reduce(budget, value.array, reduction, known_statistics(lua, value)));
-  return 1;
+  LuaBudget budget(table.lua);
+  if (!along) return reduce(budget, value.array, reduction, known_statistics(table.lua, value));
+  return reduced(value, *along, reduce_axis(budget, value.array, along->axis, reduction), name);
 }
 
-// Upvalue: the reduction's index.
-int named_reduction(lua_State* lua) {
-  const auto reduction =
-      Reduction::at(static_cast<std::size_t>(lua_tointeger(lua, lua_upvalueindex(1))));
-  Value& value = check_value(lua, 1, std::string(to_string(reduction)).c_str());
-  return reduce_value(lua, value, reduction, 2);
+// v:mean() and its like: the function's name is the reduction's.
+Reduced named_reduction(Value& value, TableArgument table) {
+  return reduce_value(value, require_reduction(function_name(table.lua)), table);
 }
 
-int reduction_by_name(lua_State* lua) {
-  Value& value = check_value(lua, 1, "reduction");
-  if (lua_type(lua, 2) != LUA_TSTRING)
-    fail("reduction", std::string("a name is expected, not ") + luaL_typename(lua, 2));
+Reduced reduction_by_name(Value& value, Argument<std::string_view, "name"> name,
+                          TableArgument table) {
   constexpr std::size_t kLongest = 64;
-  const std::string name = std::string(lua_tostring(lua, 2)).substr(0, kLongest);
-  return reduce_value(lua, value, require_reduction(name), 3);
+  return reduce_value(value, require_reduction((*name).substr(0, kLongest)), table);
 }
 
 std::int64_t nonzero_of(lua_State* lua, Value& value) {
@@ -81,176 +84,121 @@ std::int64_t nonzero_of(lua_State* lua, Value& value) {
 }
 
 template <Counting kCounting>
-int count(lua_State* lua) {
-  const char* const name = kCounting == Counting::Any   ? "any"
-                           : kCounting == Counting::All ? "all"
-                                                        : "count_nonzero";
-  Value& value = check_value(lua, 1, name);
-  require_numbers(value, name);
-  if (const auto along = optional_axis(lua, 2, value, name)) {
-    LuaBudget budget(lua);
-    push_reduced(lua, value, *along, count_axis(budget, value.array, along->axis, kCounting), name);
-    return 1;
+Reduced count(Value& value, TableArgument table) {
+  require_numbers(table.lua, value);
+  if (const auto along = along_of(value, table)) {
+    LuaBudget budget(table.lua);
+    return reduced(value, *along, count_axis(budget, value.array, along->axis, kCounting),
+                   function_name(table.lua));
   }
-  const std::int64_t nonzero = nonzero_of(lua, value);
-  if (kCounting == Counting::Nonzero)
-    lua_pushinteger(lua, nonzero);
-  else
-    lua_pushboolean(lua,
-                    kCounting == Counting::Any ? nonzero > 0 : nonzero == value.array.elements());
-  return 1;
+  const std::int64_t nonzero = nonzero_of(table.lua, value);
+  if (kCounting == Counting::Nonzero) return nonzero;
+  return kCounting == Counting::Any ? nonzero > 0 : nonzero == value.array.elements();
 }
 
-void set_integer(lua_State* lua, const char* name, std::int64_t integer) {
-  lua_pushinteger(lua, integer);
-  lua_setfield(lua, -2, name);
-}
-
-int counts(lua_State* lua) {
-  Value& value = check_value(lua, 1, "counts");
-  require_numbers(value, "counts");
-  Options(lua, 2, "counts", {});
-  ValueCounts found = known_statistics(lua, value).counts;
+CountTable counts_of(Value& value, TableArgument table) {
+  require_numbers(table.lua, value);
+  table.read({});
+  ValueCounts found = known_statistics(table.lua, value).counts;
   if (value.magnitudes) found.pos_inf += std::exchange(found.neg_inf, 0);
-  lua_createtable(lua, 0, 4);
-  set_integer(lua, "nan", found.nan);
-  set_integer(lua, "pos_inf", found.pos_inf);
-  set_integer(lua, "neg_inf", found.neg_inf);
-  set_integer(lua, "zero", value.array.elements() - nonzero_of(lua, value));
-  return 1;
+  return {found, value.array.elements() - nonzero_of(table.lua, value)};
 }
 
 // Indices of an axis are as those of the whole: from 1 on.
 template <bool kLargest>
-int index_of(lua_State* lua) {
+Reduced index_of(Value& value, TableArgument table) {
   const char* const name = kLargest ? "argmax" : "argmin";
-  Value& value = check_value(lua, 1, name);
-  require_numbers(value, name);
-  const auto along = optional_axis(lua, 2, value, name);
-  const Array& array = elements_of(lua, value);
+  require_numbers(table.lua, value);
+  const auto along = along_of(value, table);
+  const Array& array = elements_of(table.lua, value);
   if (along ? value.shape()[along->axis] == 0 : array.elements() == 0)
     fail(name, value.name + " is empty; its shape is " + shape_text(value.shape()));
-  LuaBudget budget(lua);
-  if (along)
-    push_reduced(lua, value, *along, index_of_extreme_axis(budget, array, along->axis, kLargest, 1),
+  LuaBudget budget(table.lua);
+  if (!along) return index_of_extreme(budget, array, kLargest) + 1;
+  return reduced(value, *along, index_of_extreme_axis(budget, array, along->axis, kLargest, 1),
                  name);
-  else
-    lua_pushinteger(lua, index_of_extreme(budget, array, kLargest) + 1);
-  return 1;
 }
 
-double check_number(lua_State* lua, int argument, const char* function, const char* what) {
-  if (lua_type(lua, argument) != LUA_TNUMBER)
-    fail(function, std::string(what) + " is a number, not " + luaL_typename(lua, argument));
-  return lua_tonumber(lua, argument);
-}
-
-int quantile_of(lua_State* lua) {
-  Value& value = check_value(lua, 1, "quantile");
-  require_numbers(value, "quantile");
-  const double q = check_number(lua, 2, "quantile", "q");
-  if (!(q >= 0 && q <= 1)) fail("quantile", "q is 0 to 1, not " + number_text(q));
-  const auto along = optional_axis(lua, 3, value, "quantile");
-  LuaBudget budget(lua);
+Reduced quantile_of(Value& value, Argument<double, "q"> q, TableArgument table) {
+  require_numbers(table.lua, value);
+  if (!(*q >= 0 && *q <= 1)) fail("quantile", "q is 0 to 1, not " + number_text(q));
+  const auto along = along_of(value, table);
+  LuaBudget budget(table.lua);
   const auto of = [&](const Array& array, const Statistics& known) {
     return quantile(budget, array, q, value.magnitudes, known);
   };
-  if (along)
-    push_reduced(lua, value, *along,
+  if (!along) return of(value.array, known_statistics(table.lua, value));
+  return reduced(value, *along,
                  map_axis(budget, value.array, along->axis,
                           [&](const Array& row) { return of(row, statistics_of(budget, row)); }),
                  "quantile");
-  else
-    lua_pushnumber(lua, of(value.array, known_statistics(lua, value)));
-  return 1;
 }
 
-int norm_of(lua_State* lua) {
-  Value& value = check_value(lua, 1, "norm");
-  require_numbers(value, "norm");
-  const double p = lua_isnoneornil(lua, 2) ? 2 : check_number(lua, 2, "norm", "p");
+Reduced norm_of(Value& value, Argument<std::optional<double>, "p"> given, TableArgument table) {
+  require_numbers(table.lua, value);
+  const double p = (*given).value_or(2);
   if (!(p > 0)) fail("norm", "p is more than 0, not " + number_text(p));
-  const auto along = optional_axis(lua, 3, value, "norm");
-  LuaBudget budget(lua);
-  if (along)
-    push_reduced(lua, value, *along,
-                 map_axis(budget, value.array, along->axis,
-                          [&](const Array& row) {
-                            return norm(budget, row, p, statistics_of(budget, row));
-                          }),
-                 "norm");
-  else
-    lua_pushnumber(lua, norm(budget, value.array, p, known_statistics(lua, value)));
-  return 1;
+  const auto along = along_of(value, table);
+  LuaBudget budget(table.lua);
+  if (!along) return norm(budget, value.array, p, known_statistics(table.lua, value));
+  return reduced(
+      value, *along,
+      map_axis(budget, value.array, along->axis,
+               [&](const Array& row) { return norm(budget, row, p, statistics_of(budget, row)); }),
+      "norm");
 }
 
-// A table of two numbers on top.
-std::pair<double, double> check_range(lua_State* lua) {
-  if (!lua_istable(lua, -1)) fail("histogram", "range is a table of two numbers");
-  const int range = lua_gettop(lua);
-  lua_rawgeti(lua, range, 1);
-  lua_rawgeti(lua, range, 2);
-  const double least = check_number(lua, range + 1, "histogram", "the range's begin");
-  const double most = check_number(lua, range + 2, "histogram", "the range's end");
-  if (!(std::isfinite(least) && std::isfinite(most) && least <= most))
+// {counts, edges, nan, below, above}
+struct HistogramTable {
+  Histogram histogram;
+  int push(lua_State* lua) {
+    const NewTable record(lua, 5);
+    record.set("counts", IntegerList{std::move(histogram.counts)});
+    record.set("edges", List<double>{std::move(histogram.edges)});
+    record.set("nan", histogram.nan);
+    record.set("below", histogram.below);
+    record.set("above", histogram.above);
+    return 1;
+  }
+};
+
+// Two numbers in a table: {least, most}.
+std::optional<std::pair<double, double>> range_of(const NamedArguments& options) {
+  const std::vector<double> ends = options.numbers("range");
+  if (!options.has("range")) return std::nullopt;
+  if (ends.size() != 2) options.fail("range", "is a table of two numbers");
+  if (!(std::isfinite(ends[0]) && std::isfinite(ends[1]) && ends[0] <= ends[1]))
     fail("histogram", "a range is of finite numbers, the lower one first");
-  lua_settop(lua, range - 1);
-  return {least, most};
+  return std::pair(ends[0], ends[1]);
 }
 
-int histogram_of(lua_State* lua) {
-  Value& value = check_value(lua, 1, "histogram");
-  const Array& array = numbers_of(lua, value, "histogram");
-  const Options options(lua, 2, "histogram", {"bins", "range"});
+HistogramTable histogram_of(Value& value, TableArgument table) {
+  const Array& array = numbers_of(table.lua, value);
+  const NamedArguments options = table.read({"bins", "range"});
   const std::int64_t bins = options.integer("bins").value_or(10);
   if (bins < 1 || bins > kMostBins)
     fail("histogram",
          "there are 1 to " + std::to_string(kMostBins) + " bins, not " + std::to_string(bins));
-  std::optional<std::pair<double, double>> range;
-  if (options.push("range")) range = check_range(lua);
-  LuaBudget budget(lua);
+  const auto range = range_of(options);
+  LuaBudget budget(table.lua);
   budget.charge(bins);
-  const Histogram result = histogram(budget, array, bins, range);
-  lua_createtable(lua, 0, 5);
-  lua_createtable(lua, static_cast<int>(bins), 0);
-  for (std::int64_t i = 0; i < bins; ++i) {
-    lua_pushinteger(lua, result.counts[static_cast<std::size_t>(i)]);
-    lua_rawseti(lua, -2, i + 1);
-  }
-  lua_setfield(lua, -2, "counts");
-  lua_createtable(lua, static_cast<int>(bins) + 1, 0);
-  for (std::int64_t i = 0; i <= bins; ++i) {
-    lua_pushnumber(lua, result.edges[static_cast<std::size_t>(i)]);
-    lua_rawseti(lua, -2, i + 1);
-  }
-  lua_setfield(lua, -2, "edges");
-  set_integer(lua, "nan", result.nan);
-  set_integer(lua, "below", result.below);
-  set_integer(lua, "above", result.above);
-  return 1;
+  return {histogram(budget, array, bins, range)};
 }
 
-// Two values of one shape.
-struct Pair {
-  const Array& a;
-  const Array& b;
-};
-
-Pair check_pair(lua_State* lua, const char* function) {
-  Options(lua, 3, function, {});
-  Value& a = check_value(lua, 1, function);
-  Value& b = check_value(lua, 2, function);
+// The second of two values of one shape, whose methods take no options.
+void check_pair(Value& a, Value& b, TableArgument table) {
+  table.read({});
   if (a.shape() != b.shape())
-    fail(function, "shapes " + shape_text(a.shape()) + " of " + a.name + " and " +
-                       shape_text(b.shape()) + " of " + b.name + " are not the same");
-  return {numbers_of(lua, a, function), numbers_of(lua, b, function)};
+    fail(function_name(table.lua), "shapes " + shape_text(a.shape()) + " of " + a.name + " and " +
+                                       shape_text(b.shape()) + " of " + b.name +
+                                       " are not the same");
 }
 
-int dot_of(lua_State* lua) {
-  const Pair pair = check_pair(lua, "dot");
-  LuaBudget budget(lua);
-  lua_pushnumber(lua, dot(budget, pair.a, pair.b));
-  return 1;
+double dot_of(Value& a, Value& b, TableArgument table) {
+  check_pair(a, b, table);
+  LuaBudget budget(table.lua);
+  const Array& first = numbers_of(table.lua, a);
+  return dot(budget, first, numbers_of(table.lua, b));
 }
 
 // The l2 norm in units of the largest magnitude, also where the norm itself is beyond what doubles
@@ -263,38 +211,47 @@ double scaled_norm(Budget& budget, const Array& array, const Statistics& known) 
 }
 
 // Both in units of their largest magnitudes, so that nothing overflows.
-int cosine_similarity(lua_State* lua) {
-  const Pair pair = check_pair(lua, "cosine_similarity");
-  const Statistics& of_a = known_statistics(lua, check_value(lua, 1, "cosine_similarity"));
-  const Statistics& of_b = known_statistics(lua, check_value(lua, 2, "cosine_similarity"));
-  LuaBudget budget(lua);
-  const double product = dot(budget, pair.a, pair.b, of_a.abs_max, of_b.abs_max);
+double cosine_similarity(Value& a, Value& b, TableArgument table) {
+  check_pair(a, b, table);
+  const Array& first = numbers_of(table.lua, a);
+  const Array& second = numbers_of(table.lua, b);
+  const Statistics& of_a = known_statistics(table.lua, a);
+  const Statistics& of_b = known_statistics(table.lua, b);
+  LuaBudget budget(table.lua);
+  const double product = dot(budget, first, second, of_a.abs_max, of_b.abs_max);
   const double cosine =
-      product / scaled_norm(budget, pair.a, of_a) / scaled_norm(budget, pair.b, of_b);
-  lua_pushnumber(lua, std::isnan(cosine) ? cosine : std::clamp(cosine, -1.0, 1.0));
-  return 1;
+      product / scaled_norm(budget, first, of_a) / scaled_norm(budget, second, of_b);
+  return std::isnan(cosine) ? cosine : std::clamp(cosine, -1.0, 1.0);
 }
 
 }  // namespace
 
-void add_value_reductions(lua_State* lua) {
-  for (std::size_t i = 0; i < Reduction::kCount; ++i) {
-    lua_pushinteger(lua, static_cast<lua_Integer>(i));
-    push_function<named_reduction>(lua, 1);
-    lua_setfield(lua, -2, std::string(to_string(Reduction::at(i))).c_str());
-  }
-  set_function<reduction_by_name>(lua, "reduction");
-  set_function<count<Counting::Any>>(lua, "any");
-  set_function<count<Counting::All>>(lua, "all");
-  set_function<count<Counting::Nonzero>>(lua, "count_nonzero");
-  set_function<counts>(lua, "counts");
-  set_function<index_of<true>>(lua, "argmax");
-  set_function<index_of<false>>(lua, "argmin");
-  set_function<quantile_of>(lua, "quantile");
-  set_function<norm_of>(lua, "norm");
-  set_function<histogram_of>(lua, "histogram");
-  set_function<dot_of>(lua, "dot");
-  set_function<cosine_similarity>(lua, "cosine_similarity");
+int CountTable::push(lua_State* lua) const {
+  const NewTable record(lua, 4);
+  record.set("nan", counts.nan);
+  record.set("pos_inf", counts.pos_inf);
+  record.set("neg_inf", counts.neg_inf);
+  record.set("zero", zero);
+  return 1;
+}
+
+std::vector<Method> reduction_methods() {
+  std::vector<Method> methods = {method<&reduction_by_name>("reduction"),
+                                 method<&count<Counting::Any>>("any"),
+                                 method<&count<Counting::All>>("all"),
+                                 method<&count<Counting::Nonzero>>("count_nonzero"),
+                                 method<&counts_of>("counts"),
+                                 method<&index_of<true>>("argmax"),
+                                 method<&index_of<false>>("argmin"),
+                                 method<&quantile_of>("quantile"),
+                                 method<&norm_of>("norm"),
+                                 method<&histogram_of>("histogram"),
+                                 method<&dot_of>("dot"),
+                                 method<&cosine_similarity>("cosine_similarity")};
+  // The names of reductions are literals.
+  for (std::size_t i = 0; i < Reduction::kCount; ++i)
+    methods.push_back(method<&named_reduction>(to_string(Reduction::at(i)).data()));
+  return methods;
 }
 
 }  // namespace cupel::lua

@@ -23,6 +23,15 @@ bool sync(const Descriptor& directory) noexcept {
   return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
 }
 
+/// Fsyncs the directory that `path` is in.
+bool sync_above(const std::string& path) {
+  // A path may end with slashes.
+  const std::size_t last = path.find_last_not_of('/');
+  const std::size_t slash = last == std::string::npos ? 0 : path.rfind('/', last) + 1;
+  const Descriptor above = open_path(path.substr(0, slash).c_str(), kDirectory);
+  return above && sync(above);
+}
+
 /// Calls `step(directory, name)` for each part of a directory path, with the directory it is in;
 /// the answer is the directory for the next part.
 template <class Step>
@@ -123,24 +132,12 @@ KeyParts split_key(std::string_view key) {
   return {key.substr(0, slash), std::string(key.substr(slash + 1))};
 }
 
-bool make_directories(const std::string& path, Missing missing, FileAccess access) {
-  if (!make_directory(AT_FDCWD, path.c_str(), access)) {
-    if (errno == EEXIST) return true;
-    const std::size_t slash = path.rfind('/');
-    if (errno != ENOENT || slash == 0 || slash == std::string::npos) return false;
-    if (!make_directories(path.substr(0, slash), missing, access)) return false;
-    if (!make_directory(AT_FDCWD, path.c_str(), access)) return errno == EEXIST;
-  }
-  if (missing != Missing::MakeDurable) return true;
-  const Descriptor above = open_path(path.substr(0, path.rfind('/') + 1).c_str(), kDirectory);
-  return above && sync(above);
-}
-
 Descriptor open_directory(const std::string& root, std::string_view directory, Missing missing,
                           FileAccess access) {
   Descriptor top = open_path(root.c_str(), kDirectory);
   if (missing == Missing::Fail) return descend(std::move(top), directory, open_below);
-  if (!top && errno == ENOENT && make_directories(root, missing, access))
+  if (!top && errno == ENOENT &&
+      make_directories(root, access, missing == Missing::MakeDurable ? sync_above : nullptr))
     top = open_path(root.c_str(), kDirectory);
   return descend(std::move(top), directory, [&](const Descriptor& above, const char* name) {
     Descriptor below = open_below(above, name);

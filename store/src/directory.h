@@ -21,9 +21,6 @@ KeyParts split_key(std::string_view key);
 /// Whether missing directories are made, and whether their names are made durable at once.
 enum class Missing { Fail, Make, MakeDurable };
 
-/// Makes a directory and those above it; on failure false and errno.
-bool make_directories(const std::string& path, Missing missing, FileAccess access);
-
 /// Opens `directory`, a key's directory part, below `root`; no link below the root is followed. On
 /// failure an empty descriptor and errno.
 Descriptor open_directory(const std::string& root, std::string_view directory,

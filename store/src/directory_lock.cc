@@ -15,12 +15,12 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/core/new_file.h"
 #include "cupel/store/local_store.h"
 #include "descriptor.h"
@@ -32,8 +32,8 @@ namespace {
 using FileNumber = std::pair<dev_t, ino_t>;
 
 struct Held {
-  std::mutex mutex;
-  std::set<FileNumber> files;  // guarded by mutex
+  Mutex mutex;
+  std::set<FileNumber> files CUPEL_GUARDED_BY(mutex);
 };
 
 Held& held() {
@@ -70,10 +70,9 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
   using internal::fail;
   if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos)
     throw UsageError("A lock must have the name of a file: '" + std::string(name) + "'");
-  if (!internal::make_directories(directory, internal::Missing::Make, access))
-    fail(directory, name, "make the directory", errno);
+  if (!make_directories(directory, access)) fail(directory, name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
-  const std::lock_guard guard(held().mutex);
+  const MutexLock guard(held().mutex);
   for (;;) {
     struct stat facts = {};
     if (::stat(path.c_str(), &facts) == 0 && held().files.contains(number_of(facts)))
@@ -107,7 +106,7 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
 LockState DirectoryLock::state(const std::string& directory, std::string_view name) noexcept {
   try {
     const std::string path = directory + "/" + std::string(name);
-    const std::lock_guard guard(held().mutex);
+    const MutexLock guard(held().mutex);
     // Closing such a descriptor gives up no lock, and what it leads to is the file that was looked
     // at.
     const internal::Descriptor place = internal::open_path(path.c_str(), O_PATH | O_NOFOLLOW);
@@ -133,7 +132,7 @@ LockState DirectoryLock::state(const std::string& directory, std::string_view na
 void DirectoryLock::remove_file() noexcept { ::unlink(path_.c_str()); }
 
 DirectoryLock::~DirectoryLock() {
-  const std::lock_guard guard(held().mutex);
+  const MutexLock guard(held().mutex);
   struct stat facts = {};
   if (::fstat(descriptor_, &facts) == 0) held().files.erase(number_of(facts));
   ::close(descriptor_);

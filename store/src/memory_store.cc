@@ -1,12 +1,11 @@
 #include "cupel/store/memory_store.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "deadline.h"
 
 namespace cupel {
@@ -30,23 +29,23 @@ StoreError no_such_object(std::string_view key) {
 }  // namespace
 
 struct MemoryStore::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<std::string, Object, std::less<>> objects;  // guarded by mutex, as are the following
-  std::uint64_t identities = 0;
-  std::uint64_t changes = 0;
+  Mutex mutex;
+  ConditionVariable changed;
+  std::map<std::string, Object, std::less<>> objects CUPEL_GUARDED_BY(mutex);
+  std::uint64_t identities CUPEL_GUARDED_BY(mutex) = 0;
+  std::uint64_t changes CUPEL_GUARDED_BY(mutex) = 0;
 
-  Object& object(std::string_view key) {
+  Object& object(std::string_view key) CUPEL_REQUIRES(mutex) {
     const auto found = objects.find(key);
     if (found == objects.end()) throw no_such_object(key);
     return found->second;
   }
-  Object& fresh(std::string_view key) {
+  Object& fresh(std::string_view key) CUPEL_REQUIRES(mutex) {
     Object& object = objects.insert_or_assign(std::string(key), Object{}).first->second;
     object.identity = ++identities;
     return object;
   }
-  void announce() {
+  void announce() CUPEL_REQUIRES(mutex) {
     ++changes;
     changed.notify_all();
   }
@@ -62,30 +61,33 @@ class MemoryWatch final : public Watch {
       : state_(std::move(state)), seen_(state_->changes) {}
 
   bool changed() override {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     return take_changes();
   }
 
   bool wait(std::chrono::milliseconds at_most) override {
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait_until(lock, internal::deadline_after(at_most),
-                               [&] { return woken_ || seen_ != state_->changes; });
+    MutexLock lock(state_->mutex);
+    state_->changed.wait_until(
+        lock, internal::deadline_after(at_most),
+        [&]() CUPEL_REQUIRES(state_->mutex) { return woken_ || seen_ != state_->changes; });
     woken_ = false;
     return take_changes();
   }
 
   void wake() override {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     woken_ = true;
     state_->changed.notify_all();
   }
 
  private:
-  bool take_changes() noexcept { return std::exchange(seen_, state_->changes) != state_->changes; }
+  bool take_changes() noexcept CUPEL_REQUIRES(state_->mutex) {
+    return std::exchange(seen_, state_->changes) != state_->changes;
+  }
 
   std::shared_ptr<State> state_;
-  std::uint64_t seen_;  // guarded by the state's mutex, as is woken_
-  bool woken_ = false;
+  std::uint64_t seen_ CUPEL_GUARDED_BY(state_->mutex);
+  bool woken_ CUPEL_GUARDED_BY(state_->mutex) = false;
 };
 
 }  // namespace
@@ -97,7 +99,7 @@ void MemoryStore::put(std::string_view key, std::span<const std::byte> bytes,
                       Durability /*durability*/) {
   check_key(key);
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->fresh(key).bytes = std::move(copy);
   state_->announce();
 }
@@ -105,7 +107,7 @@ void MemoryStore::put(std::string_view key, std::span<const std::byte> bytes,
 void MemoryStore::append(std::string_view key, std::uint64_t expected_size,
                          std::span<const std::span<const std::byte>> pieces) {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const bool is_new = expected_size == 0 && !state_->objects.contains(key);
   Object& object = is_new ? state_->fresh(key) : state_->object(key);
   if (object.bytes.size() != expected_size)
@@ -124,14 +126,14 @@ void MemoryStore::append(std::string_view key, std::uint64_t expected_size,
 
 void MemoryStore::sync(std::string_view key) {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   static_cast<void>(state_->object(key));
 }
 
 std::optional<std::vector<std::byte>> MemoryStore::get(std::string_view key,
                                                        std::uint64_t at_most) const {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->objects.find(key);
   if (found == state_->objects.end()) return std::nullopt;
   if (found->second.bytes.size() > at_most)
@@ -146,7 +148,7 @@ std::optional<std::vector<std::byte>> MemoryStore::get(std::string_view key,
 std::size_t MemoryStore::get_range(std::string_view key, std::uint64_t offset,
                                    std::span<std::byte> out) const {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto& bytes = state_->object(key).bytes;
   if (offset >= bytes.size()) return 0;
   const auto rest = std::span(bytes).subspan(static_cast<std::size_t>(offset));
@@ -157,18 +159,18 @@ std::size_t MemoryStore::get_range(std::string_view key, std::uint64_t offset,
 
 std::vector<ObjectInfo> MemoryStore::list(std::string_view prefix, std::string_view after) const {
   check_prefix(prefix);
-  const std::lock_guard lock(state_->mutex);
-  const auto& objects = state_->objects;
+  State& state = *state_;
+  const MutexLock lock(state.mutex);
   std::vector<ObjectInfo> found;
-  for (auto next = prefix > after ? objects.lower_bound(prefix) : objects.upper_bound(after);
-       next != objects.end() && next->first.starts_with(prefix); ++next)
+  auto next = prefix > after ? state.objects.lower_bound(prefix) : state.objects.upper_bound(after);
+  for (; next != state.objects.end() && next->first.starts_with(prefix); ++next)
     found.push_back(next->second.info(next->first));
   return found;
 }
 
 std::optional<ObjectInfo> MemoryStore::stat(std::string_view key) const {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->objects.find(key);
   if (found == state_->objects.end()) return std::nullopt;
   return found->second.info(key);
@@ -176,7 +178,7 @@ std::optional<ObjectInfo> MemoryStore::stat(std::string_view key) const {
 
 void MemoryStore::remove(std::string_view key) {
   check_key(key);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->objects.find(key);
   if (found == state_->objects.end()) return;
   state_->objects.erase(found);
@@ -185,7 +187,7 @@ void MemoryStore::remove(std::string_view key) {
 
 std::unique_ptr<Watch> MemoryStore::watch(std::string_view prefix) const {
   check_prefix(prefix);
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return std::make_unique<MemoryWatch<State>>(state_);
 }
 

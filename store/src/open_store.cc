@@ -1,8 +1,8 @@
 #include "cupel/store/open_store.h"
 
-#include <algorithm>
 #include <string>
 
+#include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
 
@@ -11,14 +11,6 @@ extern "C" [[gnu::weak]] cupel::Store* cupel_open_s3_store(const char* location,
 
 namespace cupel {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) noexcept {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 std::unique_ptr<Store> open_s3_store(std::string_view location) {
   if (cupel_open_s3_store == nullptr)

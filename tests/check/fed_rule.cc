@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/writer/hook.h"
 #include "cupel/writer/saving_plan.h"
 #include "store/scratch_directory.h"
@@ -180,7 +182,7 @@ RuleParameters with_other_run(const FedRule& fed, const ScratchDirectory& scratc
 
 }  // namespace
 
-RuleNeeds FedRule::needs() const { return require_builtin_rule(rule).needs(parameters); }
+RuleNeeds FedRule::needs() const { return builtin_rules().require(rule).needs(parameters); }
 
 Json FedRule::configuration() const {
   Json all = entries;
@@ -201,9 +203,9 @@ Outcome outcome(const FedRule& fed, const Json& configuration, std::int64_t work
   result.in_run = find_gaps(fed.rule, needs, trial);
   result.workers = trial.workers();
   const ScratchDirectory scratch;
-  const auto rule = make_builtin_rule(fed.rule, trial, with_other_run(fed, scratch));
+  const auto rule = builtin_rules().require(fed.rule).make(trial, with_other_run(fed, scratch));
   for (const std::int64_t step : trial.steps()) {
-    const Verdict verdict = rule->evaluate(step, trial.snapshot());
+    const Verdict verdict = RuleEvaluation(*rule).at_step(step, RunFollower(trial).snapshot());
     for (const Finding& finding : verdict.findings())
       result.findings.push_back("step " + std::to_string(step) + " " + finding.worker + " " +
                                 finding.tensor + ": " + finding.message);

@@ -10,7 +10,7 @@
 
 #include "cupel/core/saving_plan.h"
 #include "cupel/rules/check_needs.h"
-#include "cupel/rules/parameters.h"
+#include "cupel/rules/rule_parameter.h"
 #include "cupel/store/memory_store.h"
 #include "cupel/trial/trial.h"
 

@@ -1,4 +1,10 @@
+// The configurations that feed each rule, which tests/rules/cases/RULE.json holds under "fed".
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <map>
 
 #include "check/fed_rule.h"
 
@@ -7,188 +13,53 @@ namespace {
 
 using Element = std::function<double(std::size_t, Mode)>;
 
-Element all(double value) {
-  return [=](std::size_t, Mode) { return value; };
-}
-Element rising() {
-  return [](std::size_t element, Mode) { return static_cast<double>(element); };
-}
-Element every_other() {
-  return [](std::size_t element, Mode) { return static_cast<double>(element % 2); };
-}
-/// One of class 1, the others of class 0.
-Element one_rare() {
-  return [](std::size_t element, Mode) { return element == 0 ? 1.0 : 0.0; };
-}
-Element worse_in_eval() {
-  return [](std::size_t, Mode mode) { return mode == Mode::Eval ? 2.0 : 1.0; };
+// A number that all elements are, or the name of one of these.
+Element element_of(const Json& json) {
+  static const std::map<std::string, Element> named = {
+      {"NaN", [](std::size_t, Mode) { return std::numeric_limits<double>::quiet_NaN(); }},
+      {"rising", [](std::size_t element, Mode) { return static_cast<double>(element); }},
+      {"every_other", [](std::size_t element, Mode) { return static_cast<double>(element % 2); }},
+      // One of class 1, the others of class 0.
+      {"one_rare", [](std::size_t element, Mode) { return element == 0 ? 1.0 : 0.0; }},
+      {"worse_in_eval", [](std::size_t, Mode mode) { return mode == Mode::Eval ? 2.0 : 1.0; }}};
+  if (json.is_string()) return named.at(json.get<std::string>());
+  return [value = json.get<double>()](std::size_t, Mode) { return value; };
 }
 
-Json entry(const std::string& name, Json parameters = Json::object()) {
-  if (!parameters.contains("save_interval")) parameters["save_interval"] = "1";
-  return {{"CollectionName", name}, {"CollectionParameters", std::move(parameters)}};
-}
-Json raw(const std::string& pattern = {}) {
-  Json parameters = {{"save_raw_tensor", "true"}};
-  if (!pattern.empty()) parameters["include_regex"] = pattern;
-  return parameters;
+FedRule fed_rule(const std::string& rule, const Json& json) {
+  FedRule fed{.rule = rule,
+              .parameters = json.at("parameters").get<RuleParameters>(),
+              .fed_by = json.at("fed_by").get<std::vector<std::string>>(),
+              .entries = json.at("entries"),
+              .tensors = {}};
+  for (const auto& [name, tensor] : json.at("tensors").items())
+    fed.tensors.push_back({name, tensor.at("shape").get<std::vector<std::int64_t>>(),
+                           element_of(tensor.at("elements"))});
+  if (!json.contains("modes")) return fed;
+  fed.modes.clear();
+  for (const Json& mode : json["modes"]) fed.modes.push_back(parse_mode(mode.get<std::string>()));
+  return fed;
 }
 
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
+std::vector<FedRule> read_fed_rules() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(CUPEL_RULE_CASES))
+    if (file.path().extension() == ".json") files.push_back(file.path());
+  std::ranges::sort(files);
+  std::vector<FedRule> rules;
+  for (const auto& file : files) {
+    std::ifstream in(file);
+    const Json cases = Json::parse(in);
+    for (const Json& fed : cases.value("fed", Json::array()))
+      rules.push_back(fed_rule(cases.at("rule").get<std::string>(), fed));
+  }
+  return rules;
+}
 
 }  // namespace
 
 const std::vector<FedRule>& fed_rules() {
-  static const auto& rules = *new std::vector<FedRule>{
-      {.rule = "AllZero",
-       .parameters = {{"collection_names", "gradients"}},
-       .fed_by = {"gradients"},
-       .entries = {entry("gradients", {{"reductions", "abs_max"}})},
-       .tensors = {{"gradient/w", {4, 8}, all(0)}}},
-      {.rule = "AllZero",
-       .parameters = {{"tensor_regex", "relu"}, {"threshold", "50"}},
-       .fed_by = {"relus"},
-       .entries = {entry("relus", raw("relu"))},
-       .tensors = {{"relu_0", {4, 8}, one_rare()}}},
-      {.rule = "CheckInputImages",
-       .parameters = {{"threshold_samples", "8"}},
-       .fed_by = {"input_image"},
-       .entries = {entry("input_image", raw("input_0"))},
-       .tensors = {{"hybridsequential0_input_0", {8, 3, 2, 2}, all(5)}}},
-      {.rule = "ClassImbalance",
-       .parameters = {{"samples", "16"}},
-       .fed_by = {"classes", ""},
-       .entries = {entry("classes", raw("labels"))},
-       .tensors = {{"labels", {16}, one_rare()}}},
-      {.rule = "Confusion",
-       .parameters = {},
-       .fed_by = {"labels", "predictions"},
-       .entries = {entry("labels", raw("^labels$")), entry("predictions", raw("^predictions$"))},
-       .tensors = {{"labels", {16}, every_other()}, {"predictions", {16}, all(0)}}},
-      {.rule = "DeadRelu",
-       .parameters = {},
-       .fed_by = {"relu_output"},
-       .entries = {entry("relu_output", raw(".*relu_output"))},
-       .tensors = {{"conv0_relu_output_0", {4, 8}, all(-1)}}},
-      {.rule = "ExplodingTensor",
-       .parameters = {{"collection_names", "weights"}},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", {{"reductions", "min,max"}})},
-       .tensors = {{"fc.weight", {4, 8}, all(kNaN)}}},
-      {.rule = "ExplodingTensor",
-       .parameters = {{"tensor_regex", "hidden"}},
-       .fed_by = {"states"},
-       .entries = {entry("states", {{"include_regex", "^rnn/hidden"}, {"reductions", "abs_max"}})},
-       .tensors = {{"rnn/hidden", {4, 8}, all(kNaN)}}},
-      {.rule = "FeatureImportanceOverweight",
-       .parameters = {{"nfeatures", "1"}, {"threshold", "0.15"}},
-       .fed_by = {"importances"},
-       .entries = {entry("importances",
-                         {{"include_regex", "feature_importance/weight"}, {"reductions", "mean"}})},
-       .tensors = {{"feature_importance/weight/f0", {}, all(1)},
-                   {"feature_importance/weight/f1", {}, all(1)},
-                   {"feature_importance/weight/f2", {}, all(1)}}},
-      {.rule = "LossNotDecreasing",
-       .parameters = {{"num_steps", "4"}},
-       .fed_by = {"losses"},
-       .entries = {entry("losses")},
-       .tensors = {{"loss", {}, all(1)}}},
-      {.rule = "LossNotDecreasing",
-       .parameters = {{"num_steps", "4"},
-                      {"mode", "EVAL"},
-                      {"use_losses_collection", "False"},
-                      {"collection_names", "costs"}},
-       .fed_by = {"costs"},
-       .entries = {entry("costs", raw("cost"))},
-       .tensors = {{"cost", {}, all(1)}},
-       .modes = {Mode::Train, Mode::Eval}},
-      {.rule = "NLPSequenceRatio",
-       .parameters = {},
-       .fed_by = {"input_sequence"},
-       .entries = {entry("input_sequence", raw("embedding0_input"))},
-       .tensors = {{"bert_embedding0_input_0", {4, 8}, all(0)}}},
-      {.rule = "NLPSequenceRatio",
-       .parameters = {{"token_values", "3"}},
-       .fed_by = {"input_sequence"},
-       .entries = {entry("input_sequence", raw("embedding0_input"))},
-       .tensors = {{"bert_embedding0_input_0", {4, 8}, all(3)}}},
-      {.rule = "Overfit",
-       .parameters = {},
-       .fed_by = {"losses"},
-       .entries = {entry("losses")},
-       .tensors = {{"loss", {}, worse_in_eval()}},
-       .modes = {Mode::Train, Mode::Eval}},
-      {.rule = "Overfit",
-       .parameters = {{"tensor_regex", "cost"}},
-       .fed_by = {"costs"},
-       .entries = {entry("costs", {{"include_regex", "cost"}, {"reductions", "mean"}})},
-       .tensors = {{"cost", {}, worse_in_eval()}},
-       .modes = {Mode::Train, Mode::Eval}},
-      {.rule = "Overtraining",
-       .parameters = {{"patience_train", "3"}, {"patience_validation", "6"}},
-       .fed_by = {"losses"},
-       .entries = {entry("losses")},
-       .tensors = {{"loss", {}, all(1)}},
-       .modes = {Mode::Train, Mode::Eval}},
-      {.rule = "PoorWeightInitialization",
-       .parameters = {},
-       .fed_by = {"relu_input", "gradients", "losses"},
-       .entries = {entry("relu_input",
-                         {{"include_regex", "relu_input"}, {"reductions", "variance"}}),
-                   entry("gradients", raw()), entry("losses")},
-       .tensors = {{"a/relu_input", {4, 8}, rising()},
-                   {"b/relu_input", {4, 8}, one_rare()},
-                   {"gradient/w", {4, 8}, all(1)},
-                   {"loss", {}, all(1)}}},
-      {.rule = "SaturatedActivation",
-       .parameters = {},
-       .fed_by = {"activations"},
-       .entries = {entry("activations", raw("tanh_input,sigmoid_input"))},
-       .tensors = {{"lstm/tanh_input", {4, 8}, all(100)}}},
-      {.rule = "SaturatedActivation",
-       .parameters = {{"collection_names", "gates"}},
-       .fed_by = {"gates"},
-       .entries = {entry("gates", raw("gate"))},
-       .tensors = {{"gate_sigmoid", {4, 8}, all(100)}}},
-      {.rule = "TensorVariance",
-       .parameters = {{"collection_names", "weights"}, {"min_threshold", "0.5"}},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", {{"reductions", "variance"}})},
-       .tensors = {{"fc.weight", {4, 8}, all(1)}}},
-      {.rule = "TreeDepth",
-       .parameters = {},
-       .fed_by = {"trees"},
-       .entries = {entry("trees", raw("^trees/"))},
-       .tensors = {{"trees/Node", {32}, rising()}}},
-      {.rule = "SimilarAcrossRuns",
-       .parameters = {{"collection_names", "weights"},
-                      {"other_trials", "other"},
-                      {"fire_on", "similar"}},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", raw())},
-       .tensors = {{"fc.weight", {4, 8}, all(1)}}},
-      {.rule = "UnchangedTensor",
-       .parameters = {{"collection_names", "weights"}},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", raw())},
-       .tensors = {{"fc.weight", {4, 8}, all(1)}}},
-      {.rule = "VanishingGradient",
-       .parameters = {},
-       .fed_by = {"gradients"},
-       .entries = {entry("gradients", {{"reductions", "abs_mean"}})},
-       .tensors = {{"gradient/w", {4, 8}, all(0)}}},
-      {.rule = "WeightUpdateRatio",
-       .parameters = {{"num_steps", "4"}},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", raw())},
-       .tensors = {{"fc.weight", {4, 8}, all(1)}}},
-      {.rule = "WeightUpdateRatio",
-       .parameters = {},
-       .fed_by = {"weights"},
-       .entries = {entry("weights", raw())},
-       .tensors = {{"fc.weight", {4, 8}, all(1)}},
-       .modes = {Mode::Train, Mode::Eval}},
-  };
+  static const auto& rules = *new std::vector<FedRule>(read_fed_rules());
   return rules;
 }
 

@@ -9,7 +9,7 @@
 
 #include "check/fed_rule.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/writer/saving_plan.h"
 
 namespace cupel {
@@ -46,7 +46,7 @@ bool has_kind(const std::vector<Gap>& gaps, const std::vector<Gap::Kind>& kinds)
 }
 
 // One that judges something else than tensors.
-bool reads_nothing(const BuiltinRule& rule) {
+bool reads_nothing(const RuleDefinition& rule) {
   try {
     return rule.needs({}).tensors.empty();
   } catch (const UsageError&) {  // a parameter is missing that says what it reads
@@ -55,11 +55,11 @@ bool reads_nothing(const BuiltinRule& rule) {
 }
 
 TEST(Needs, of_every_built_in_rule_are_fed_by_a_configuration_here) {
-  for (const BuiltinRule& rule : builtin_rules())
-    EXPECT_TRUE(reads_nothing(rule) ||
+  for (const auto& rule : builtin_rules().definitions())
+    EXPECT_TRUE(reads_nothing(*rule) ||
                 std::any_of(fed_rules().begin(), fed_rules().end(),
-                            [&](const FedRule& fed) { return fed.rule == rule.name; }))
-        << rule.name << " has no configuration in fed_rules.cc";
+                            [&](const FedRule& fed) { return fed.rule == rule->name; }))
+        << rule->name << " has no configuration that feeds it among its cases";
 }
 
 TEST(Needs, make_enough_variants) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(ScaleLabels, have_as_many_digits_as_tell_them_apart) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

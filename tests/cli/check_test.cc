@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli/cli_fixture.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/writer/hook_configuration.h"
 
 namespace cupel::testing {
@@ -267,9 +267,9 @@ TEST_F(CheckCommand, emits_the_collections_that_a_configuration_of_a_rule_has_in
 }
 
 TEST_F(CheckCommand, is_silent_about_what_it_emits_for_every_rule) {
-  for (const BuiltinRule& rule : builtin_rules()) {
-    std::string spec(rule.name);
-    for (const ParameterInfo& parameter : rule.parameters) {
+  for (const auto& rule : builtin_rules().definitions()) {
+    std::string spec = rule->name;
+    for (const Parameter& parameter : rule->parameters) {
       if (parameter.name == "collection_names") spec += ",collection_names=gradients";
       if (parameter.name == "max_threshold") spec += ",max_threshold=1";
       if (parameter.name == "other_trials") spec += ",other_trials=" + path();

@@ -9,11 +9,15 @@
 
 #include "core/log_capture.h"
 #include "cupel/store/local_store.h"
+#include "exit_codes.h"
 #include "run_cli.h"
 #include "store/scratch_directory.h"
 #include "trial/run_builder.h"
 
 namespace cupel::testing {
+
+// The tests of the command line are also tests of its parts.
+using namespace command_detail;  // NOLINT(google-build-using-namespace)
 
 using Json = nlohmann::ordered_json;
 

@@ -3,10 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "chosen_rules.h"
 #include "cli/cli_fixture.h"
 #include "command_log.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/load_rules.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/scripting/lua_rules.h"
 
 namespace cupel::testing {
 namespace {
@@ -102,7 +103,7 @@ TEST(CommandLine, output_that_cannot_be_written_is_an_error) {
 
 TEST(CommandLine, help_has_the_table_of_exit_codes) {
   const Ran ran = run({"--help"});
-  EXPECT_THAT(ran.out, HasSubstr("2 an error, or something asked for by name is not there"));
+  EXPECT_THAT(ran.out, HasSubstr("2 an error, or something asked for by name is missing"));
   EXPECT_THAT(ran.out, HasSubstr("130 interrupted by a signal"));
 }
 
@@ -186,11 +187,11 @@ TEST_F(CliTest, a_known_collection_without_tensors_is_no_error) {
 
 TEST(CommandLog, has_the_form_of_what_commands_say) {
   std::ostringstream err;
-  const LogSink sink = command_log_sink("watch", err);
+  const LogSink sink = command_log_sink("cupel watch", err);
   sink(LogLevel::Info, "not asked for");
   sink(LogLevel::Warning, "slow\x1b[2J");
   sink(LogLevel::Error, "lost");
-  command_log_sink("", err)(LogLevel::Error, "lost");
+  command_log_sink("cupel", err)(LogLevel::Error, "lost");
   EXPECT_EQ(err.str(), "cupel watch: warning: slow\\x1b[2J\ncupel watch: lost\ncupel: lost\n");
 }
 
@@ -205,13 +206,9 @@ TEST(RulesCommand, as_json_is_an_array_of_objects) {
   const Json rules = run({"rules", "--json"}).json();
   std::vector<std::string> names;
   for (const Json& rule : rules) names.push_back(rule["name"]);
-  EXPECT_THAT(names, ::testing::ElementsAre(
-                         "AllZero", "CheckInputImages", "ClassImbalance", "Confusion", "DeadRelu",
-                         "ExplodingTensor", "FeatureImportanceOverweight", "LossNotDecreasing",
-                         "NLPSequenceRatio", "Overfit", "Overtraining", "PoorWeightInitialization",
-                         "SaturatedActivation", "SimilarAcrossRuns", "StalledTrainingRule",
-                         "TensorVariance", "TreeDepth", "UnchangedTensor", "VanishingGradient",
-                         "WeightUpdateRatio"));
+  std::vector<std::string> known;
+  for (const auto& rule : builtin_rules().definitions()) known.push_back(rule->name);
+  EXPECT_EQ(names, known);
 }
 
 TEST(RulesCommand, describes_one_rule) {
@@ -221,6 +218,7 @@ TEST(RulesCommand, describes_one_rule) {
   const Json rule = run({"rules", "VanishingGradient", "--json"}).json();
   EXPECT_EQ(rule["parameters"][0]["name"], "threshold");
   EXPECT_EQ(rule["parameters"][0]["default"], "1e-7");
+  EXPECT_EQ(rule["parameters"][0]["required"], false);
 }
 
 TEST(RulesCommand, a_description_ends_what_json_says_and_stands_within_80_columns_for_people) {
@@ -237,9 +235,12 @@ TEST(RulesCommand, a_description_ends_what_json_says_and_stands_within_80_column
 }
 
 TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
-  for (const BuiltinRule& rule : builtin_rules()) {
-    const std::string text = run({"rules", std::string(rule.name)}).out;
-    EXPECT_NO_THROW(choose_rules({.specs = {std::string(rule.example)}})) << rule.name;
+  const auto errors_of = [](const std::string& spec) {
+    return to_json(load_rules({.specs = {spec}}, builtin_rules(), lua_rule_reader()).errors);
+  };
+  for (const auto& rule : builtin_rules().definitions()) {
+    const std::string text = run({"rules", rule->name}).out;
+    EXPECT_EQ(errors_of(rule->example), "[]") << rule->name;
     std::size_t commands = 0;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -248,9 +249,9 @@ TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
       ++commands;
       std::string spec = line.substr(kCommand.size());
       std::erase(spec, '\'');  // as a shell does
-      EXPECT_NO_THROW(choose_rules({.specs = {spec}})) << spec;
+      EXPECT_EQ(errors_of(spec), "[]") << spec;
     }
-    EXPECT_EQ(commands, 2U) << rule.name;
+    EXPECT_EQ(commands, 2U) << rule->name;
   }
 }
 
@@ -263,8 +264,8 @@ TEST(RulesCommand, writes_a_page_of_each_rule_and_a_table_of_them) {
     text << std::ifstream(pages / name).rdbuf();
     return text.str();
   };
-  for (const BuiltinRule& rule : builtin_rules()) {
-    const std::string name(rule.name);
+  for (const auto& rule : builtin_rules().definitions()) {
+    const std::string& name = rule->name;
     EXPECT_THAT(text_of(name + ".md"), StartsWith("# " + name + "\n"));
     EXPECT_THAT(text_of("README.md"), HasSubstr("[" + name + "](" + name + ".md)"));
   }
@@ -283,6 +284,21 @@ TEST(RulesCommand, quotes_what_a_shell_would_not_leave_as_it_is) {
   EXPECT_THAT(run({"rules", "SaturatedActivation"}).out,
               HasSubstr("SaturatedActivation,tensor_regex='.*tanh_input|.*sigmoid_input',"
                         "threshold_tanh_min=-9.4999,"));
+}
+
+TEST(RulesCommand, calls_a_required_parameter_required) {
+  const Ran ran = run({"rules", "SimilarAcrossRuns"});
+  EXPECT_THAT(ran.out,
+              ::testing::ContainsRegex("\nother_trials +text +required +the path of the run"));
+  const Json page = run({"rules", "SimilarAcrossRuns", "--json"}).json();
+  const auto of = [&page](const std::string& name) {
+    for (const Json& parameter : page["parameters"])
+      if (parameter["name"] == name) return parameter;
+    return Json();
+  };
+  EXPECT_EQ(of("other_trials")["required"], true);
+  EXPECT_EQ(of("other_trials")["default"], nullptr);
+  EXPECT_EQ(of("rtol")["required"], false);
 }
 
 TEST(RulesCommand, answers_an_unknown_rule_with_the_nearest) {

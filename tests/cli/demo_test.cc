@@ -1,5 +1,3 @@
-#include "demo.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -14,9 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "chosen_rules.h"
+#include "cupel/rules/load_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/rules/rule_runner.h"
+#include "cupel/scripting/lua_rules.h"
 #include "cupel/trial/trial.h"
+#include "run_cli.h"
 
 namespace cupel {
 namespace {
@@ -42,7 +43,7 @@ class Demo : public ::testing::Test {
   int run(const std::string& subdirectory, std::uint64_t seed) {
     out_.str("");
     err_.str("");
-    return run_demo({.directory = path(subdirectory), .seed = seed}, out_, err_);
+    return run_cli({"demo", path(subdirectory), "--seed", std::to_string(seed)}, out_, err_);
   }
   std::string path(const std::string& subdirectory) const {
     return (directory_.path / subdirectory).string();
@@ -107,7 +108,7 @@ std::size_t compare(const std::string& first, const std::string& second,
 std::set<std::string> found_by(const std::string& rule, const std::string& run) {
   const auto trial = create_trial(run);
   RuleRunner runner(*trial, {.wait = false});
-  runner.add(choose_rules({.specs = {rule}}).front().make(*trial));
+  runner.add(load_rules({.specs = {rule}}, builtin_rules(), lua_rule_reader()).rules.at(0));
   std::set<std::string> tensors;
   runner.run([&tensors](const VerdictLine& line) {
     for (const Finding& finding : line.tensors) tensors.insert(finding.tensor);

@@ -10,7 +10,7 @@
 
 #include "text_width.h"
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using ::testing::ElementsAre;
@@ -244,4 +244,4 @@ TEST(Bars, show_whole_numbers_as_what_they_are) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

@@ -62,9 +62,10 @@ TEST_F(LuaCheckCommand, check_says_so_of_a_rule_that_does_not_say_what_it_needs)
 }
 
 TEST_F(LuaCheckCommand, check_refuses_a_mistake_before_it_looks_at_anything) {
-  const Ran ran = run({"check", file("no_such_run"), "--rule", write("bad.lua", "return {")});
+  const std::string bad = write("bad.lua", "return {");
+  const Ran ran = run({"check", file("no_such_run"), "--rule", bad});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_THAT(ran.err, StartsWith("cupel check: bad.lua:1: "));
+  EXPECT_THAT(ran.err, StartsWith("cupel check: " + bad + ":1: "));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct LuaRulePage : CliTest {
 
 TEST_F(LuaRulePage, other_runs_that_a_rule_requires_are_in_the_command_to_copy) {
   const Ran ran = run({"rules", rule("other_trials = 2,")});
-  EXPECT_THAT(ran.out, HasSubstr("other_trials  list  -"));
+  EXPECT_THAT(ran.out, HasSubstr("other_trials  list  required"));
   EXPECT_THAT(ran.out, HasSubstr("mine.lua,other_trials=RUN,RUN\n"));
   EXPECT_THAT(run({"rules", rule("")}).out, Not(HasSubstr("other_trials")));
 }

@@ -30,8 +30,9 @@ TEST_F(LuaRulesCommand, rules_describes_one_in_json) {
   const Ran ran = run({"rules", too_large() + ":LossTooLarge", "--json"});
   EXPECT_EQ(ran.code, kExitFine);
   EXPECT_EQ(ran.json()["name"], "LossTooLarge");
-  EXPECT_EQ(ran.json()["parameters"].dump(),
-            R"([{"name":"threshold","type":"float","default":"10","help":"fires above this"}])");
+  EXPECT_EQ(
+      ran.json()["parameters"].dump(),
+      R"([{"name":"threshold","type":"float","default":"10","help":"fires above this","required":false}])");
 }
 
 TEST_F(LuaRulesCommand, rules_lists_what_a_file_has) {
@@ -44,15 +45,16 @@ TEST_F(LuaRulesCommand, rules_lists_what_a_file_has) {
   const Json json = run({"rules", both, "--json"}).json();
   ASSERT_THAT(json, SizeIs(2));
   EXPECT_EQ(json[0]["reads"], "what its code asks for");
-  EXPECT_EQ(json[1]["reads"], "what its parameters say: say what");
+  EXPECT_EQ(json[1]["reads"], "what its parameters ask for: both.lua:1: say what");
   EXPECT_THAT(run({"rules", both + ":B"}).out,
               HasSubstr("cupel watch TRIAL --rule " + both + ":B\n"));
 }
 
-TEST_F(LuaRulesCommand, rules_tells_a_mistake_with_its_line) {
-  const Ran ran = run({"rules", write("bad.lua", "\nreturn x")});
+TEST_F(LuaRulesCommand, rules_reports_a_mistake_with_its_line) {
+  const std::string bad = write("bad.lua", "\nreturn x");
+  const Ran ran = run({"rules", bad});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_THAT(ran.err, StartsWith("cupel rules: bad.lua:2: there is no global x"));
+  EXPECT_THAT(ran.err, StartsWith("cupel rules: " + bad + ":2: there is no global x"));
 }
 
 TEST_F(LuaRulesCommand, a_new_rule_runs_and_is_fed_as_it_is) {

@@ -92,7 +92,7 @@ TEST_F(LuaWatchCommand, a_rule_that_fails_is_an_error_and_others_go_on) {
   EXPECT_EQ(lines[3]["status"], "IssuesFound");
 }
 
-TEST_F(LuaWatchCommand, mistakes_in_all_files_are_told_at_once_before_there_is_a_run) {
+TEST_F(LuaWatchCommand, mistakes_in_all_files_are_reported_at_once_before_there_is_a_run) {
   const std::string first = write("first.lua", "local x = 1\nreturn cupel.rule { nam = 'x' }");
   const std::string second = write("second.lua", "return cupel.rule {\n name = 'S', y = = 1 }");
   const Ran ran = run({"watch", file("no_such_run"), "--rule", first, "--rule", second, "--rule",
@@ -102,11 +102,17 @@ TEST_F(LuaWatchCommand, mistakes_in_all_files_are_told_at_once_before_there_is_a
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(
       ran.err,
-      "cupel watch: first.lua:2: rule does not know nam; did you mean name?, in \"return "
-      "cupel.rule { nam = 'x' }\"\n"
-      "cupel watch: second.lua:2: unexpected symbol near '=', in \"name = 'S', y = = 1 }\"\n"
-      "cupel watch: LossTooLarge: unknown parameter \"treshold\"; did you mean threshold?\n"
-      "cupel watch: there is no file " +
+      "cupel watch: " + first +
+          ":2: rule does not know nam, in \"return cupel.rule { nam = 'x' }\"; did you mean name?\n"
+          "cupel watch: " +
+          first +
+          ":2: rule: invoke_at_step is not given: function(self, trial, "
+          "step) ... end, in \"return cupel.rule { nam = 'x' }\"\n"
+          "cupel watch: " +
+          second +
+          ":2: unexpected symbol near '=', in \"name = 'S', y = = 1 }\"\n"
+          "cupel watch: LossTooLarge: unknown parameter \"treshold\"; did you mean threshold?\n"
+          "cupel watch: there is no file " +
           file("absent.lua") +
           "\n"
           "cupel watch: unknown rule \"VanishingGradint\"; did you mean VanishingGradient?\n");
@@ -176,14 +182,15 @@ TEST_F(LuaWatchCommand, a_configuration_file_names_a_rule_by_its_source) {
   EXPECT_EQ(lines[2]["status"], "NoIssuesFound");
 }
 
-TEST_F(LuaWatchCommand, a_mistake_in_the_source_of_a_configuration_names_both) {
+TEST_F(LuaWatchCommand, a_mistake_in_the_source_of_a_configuration_is_in_that_file) {
+  const std::string bad = write("bad.lua", "return 5");
   const std::string config =
       write("config.json", R"([{"RuleConfigurationName": "mine", "RuleParameters": {)"
                            R"("source_s3_uri": ")" +
-                               write("bad.lua", "return 5") + R"("}}])");
+                               bad + R"("}}])");
   const Ran ran = watch({"--config", config});
   EXPECT_EQ(ran.code, kExitError);
-  EXPECT_THAT(ran.err, HasSubstr("config.json: mine: bad.lua: the file returns a number"));
+  EXPECT_THAT(ran.err, HasSubstr("cupel watch: " + bad + ": the file returns a number"));
 }
 
 // ---- going on ----

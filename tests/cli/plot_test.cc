@@ -7,7 +7,7 @@
 
 #include "text_width.h"
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using ::testing::Contains;
@@ -190,4 +190,4 @@ TEST(Plot, fills_the_width_it_is_given) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

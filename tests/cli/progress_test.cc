@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -80,4 +80,4 @@ TEST_F(ProgressLine, says_nothing_without_a_terminal) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

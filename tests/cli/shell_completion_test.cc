@@ -46,7 +46,7 @@ class ShellTest : public ::testing::Test {
                      "PATH=" + scratch_.path() + ":/usr/bin:/bin", "HOME=" + scratch_.path()};
     command.insert(command.end(), shell.begin(), shell.end());
     command.push_back(script);
-    Program program(command);
+    cupel::Program program(command);
     Words lines = program.rest();
     EXPECT_EQ(program.end(), 0);
     EXPECT_FALSE(std::filesystem::exists(scratch_ / "pwned"));

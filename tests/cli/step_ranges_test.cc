@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using ::testing::ElementsAre;
@@ -22,4 +22,4 @@ TEST(StepRanges, have_single_steps_where_fewer_than_three_fit) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

@@ -8,7 +8,7 @@
 #include "terminal.h"
 #include "text_width.h"
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using enum Table::Align;
@@ -103,4 +103,4 @@ TEST(Table, paints_cells_without_moving_columns) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

@@ -15,7 +15,7 @@
 #include "colour.h"
 #include "wrapped_lines.h"
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 using ::testing::HasSubstr;
@@ -187,7 +187,7 @@ TEST(WrappedLines, wrap_the_lines_of_a_stream_at_its_columns) {
   std::ostringstream out;
   std::ostream stream(out.rdbuf());
   set_terminal(stream, {.columns = 20});
-  const WrappedLines wrapping(stream);
+  const WrappedLines wrapping(stream, "cupel");
   stream << "one two three "
          << "four five\n"
          << std::flush;
@@ -203,7 +203,7 @@ TEST(WrappedLines, leave_alone_what_is_drawn_over) {
   std::ostringstream out;
   std::ostream stream(out.rdbuf());
   set_terminal(stream, {.columns = 20});
-  const WrappedLines wrapping(stream);
+  const WrappedLines wrapping(stream, "cupel");
   stream << "\rone two three four five\x1b[K" << std::flush << "\r\x1b[K" << std::flush
          << "one two three four five\n"
          << std::flush;
@@ -211,4 +211,4 @@ TEST(WrappedLines, leave_alone_what_is_drawn_over) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-namespace cupel {
+namespace cupel::command_detail {
 namespace {
 
 TEST(TextWidth, counts_the_columns_of_a_terminal) {
@@ -47,4 +47,4 @@ TEST(Table, columns_stay_straight_with_wide_and_combining_characters) {
 }
 
 }  // namespace
-}  // namespace cupel
+}  // namespace cupel::command_detail

@@ -48,5 +48,12 @@ TEST(DidYouMean, asks_about_one_or_several_names) {
   EXPECT_EQ(did_you_mean("stepp", similar), "; did you mean step, steps or stepz?");
 }
 
+TEST(NearestNames, the_nearest_of_all_is_one_of_them_however_far) {
+  constexpr std::string_view kKeys[] = {"save_interval", "start_step", "end_step"};
+  EXPECT_EQ(nearest_name("save_intervall", kKeys), "save_interval");
+  EXPECT_EQ(nearest_name("EndStep", kKeys), "end_step");
+  EXPECT_EQ(nearest_name("zzzzzzzzzzzzzzzz", kKeys), "save_interval");
+}
+
 }  // namespace
 }  // namespace cupel

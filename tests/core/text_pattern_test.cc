@@ -76,15 +76,5 @@ TEST(TextPattern, what_is_too_long_or_broken_does_not_compile) {
   EXPECT_THROW(TextPattern("("), UsageError);
 }
 
-TEST(Utf8, is_told_from_other_bytes) {
-  for (const char* text : {"", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xed\x9f\xbf",
-                           "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
-    EXPECT_TRUE(is_utf8(text)) << text;
-  for (const char* text :
-       {"\x80", "\xc0\x80", "\xc1\xbf", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
-        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"})
-    EXPECT_FALSE(is_utf8(text)) << text;
-}
-
 }  // namespace
 }  // namespace cupel

@@ -17,6 +17,9 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/cupel.h"
+#include "cupel/rules/option_parameter.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/tensor_rule.h"
 #include "scratch.h"
 
 namespace {
@@ -200,6 +203,19 @@ TEST_F(ApiSnippets, waiting) {
     case cupel::StepState::NotYetAvailable:  // may still come
       break;
   }
+  cupel::RunFollower follower(*trial);
+  std::int64_t next = 0;
+  for (bool ended = false; !ended;) {
+    follower.refresh_if_due();
+    ended = trial->ended();
+    for (const std::int64_t step : follower.steps_from(next)) {
+      std::cout << "step " << step << " is complete\n";
+      next = step + 1;
+    }
+    if (!ended) static_cast<void>(follower.wait_for_change(std::chrono::seconds(1)));
+  }
+
+  EXPECT_EQ(next, 10);
   EXPECT_EQ(trial->has_passed_step(5, cupel::Mode::Train), cupel::StepState::Available);
   EXPECT_EQ(trial->has_passed_step(100, cupel::Mode::Train), cupel::StepState::Unavailable);
 }
@@ -226,13 +242,60 @@ class LossGrows : public cupel::Rule {
   double last_ = 0;
 };
 
+class TooWide final : public cupel::TensorRule {
+ public:
+  struct Options {
+    double most = 0;
+  };
+  static cupel::RuleDefinition definition() {
+    return cupel::define_rule<TooWide>(
+        {.name = "TooWide", .summary = "values are spread too widely"},
+        {cupel::option(&Options::most, {.name = "most",
+                                        .default_text = "3",
+                                        .range = {.least = 0},
+                                        .help = "fires when std is above this (>= 0)"})});
+  }
+  static cupel::RuleNeeds needs(const Options& /*options*/) {
+    return {{{.tensors = {.collections = {"weights"}}, .suffices = cupel::sources_of(kStd)}}};
+  }
+  TooWide(cupel::Trial& base, const Options& options)
+      : TensorRule(base, needs(options)), most_(options.most) {}
+
+ private:
+  static constexpr cupel::Reduction kStd{cupel::ReductionOp::Std, false};
+
+  void judge(cupel::TensorCopy& copy) override {
+    if (!copy.has_numbers()) return;
+    const auto std = copy.number(kStd);
+    if (!std) return;
+    copy.judged(std->value > most_, std->value, most_, [&] {
+      const std::string compared = cupel::comparison_text(std->value, ">", most_);
+      return cupel::JudgementText{std::string(std->origin_text()), compared, "std " + compared};
+    });
+  }
+
+  double most_;
+};
+
+TEST_F(ApiSnippets, a_rule_with_parameters) {
+  save_run();
+  const auto trial = cupel::create_trial("runs/mnist");
+  const auto rule = TooWide::definition().make(*trial, {{"most", "2"}});
+  EXPECT_EQ(rule->rule_name(), "TooWide");
+  EXPECT_EQ(rule->what_it_reads(), "the collection weights: std, else variance, else raw values");
+  EXPECT_FALSE(rule->invoke(5).fired());  // all elements are the same
+  EXPECT_THROW(TooWide::definition().make(*trial, {{"most", "-1"}}), cupel::UsageError);
+}
+
 TEST_F(ApiSnippets, running_rules) {
   save_run();
   const auto trial = cupel::create_trial("runs/mnist");
 
   cupel::RuleRunner runner(*trial, {.jobs = 2, .wait = false});
   runner.add("ExplodingTensor", {{"collection_names", "weights,gradients"}});
-  runner.add("VanishingGradient", {{"threshold", "1e-6"}}, {.name = "strict"});
+  runner.add({.definition = cupel::builtin_rules().find("VanishingGradient"),
+              .name = "strict",
+              .parameters = {{"threshold", "1e-6"}}});
   runner.add(std::make_unique<LossGrows>(*trial, 3));
   const cupel::RunSummary summary =
       runner.run([](const cupel::VerdictLine& line) { std::cout << cupel::to_json(line) << '\n'; });
@@ -243,6 +306,21 @@ TEST_F(ApiSnippets, running_rules) {
   EXPECT_FALSE(summary.had_errors());
 }
 
+TEST_F(ApiSnippets, rules_with_definitions) {
+  save_run();
+  const auto trial = cupel::create_trial("runs/mnist");
+  cupel::RuleRunner runner(*trial, {.wait = false});
+
+  cupel::RuleCatalog catalog = cupel::builtin_rules();
+  catalog.add(TooWide::definition());
+  runner.add(catalog.require("too_wide").make(*trial, {{"most", "3"}}));
+
+  const cupel::RunSummary summary = runner.run([](const cupel::VerdictLine&) {});
+  ASSERT_THAT(summary.rules, SizeIs(1));
+  EXPECT_EQ(summary.rules[0].rule, "TooWide");
+  EXPECT_EQ(summary.rules[0].steps_evaluated, 10);
+}
+
 TEST_F(ApiSnippets, rules_in_lua) {
   save_run();
   std::filesystem::copy(
@@ -250,8 +328,11 @@ TEST_F(ApiSnippets, rules_in_lua) {
   const auto trial = cupel::create_trial("runs/mnist");
   cupel::RuleRunner runner(*trial, {.wait = false});
 
-  const cupel::LuaRuleFile file("gradient_too_large.lua", {.time = std::chrono::seconds(5)});
-  runner.add(file.make(*trial, "GradientTooLarge", {{"threshold", "0.5"}}));
+  const cupel::RuleFile file =
+      cupel::read_lua_rules("gradient_too_large.lua", {.time = std::chrono::seconds(5)});
+  for (const cupel::RuleProblem& error : file.errors)
+    std::cerr << error.file << ":" << error.line << ": " << error.message << "\n";
+  runner.add(file.definitions.at(0)->make(*trial, {{"threshold", "0.5"}}));
 
   const cupel::RunSummary summary = runner.run([](const cupel::VerdictLine&) {});
   ASSERT_THAT(summary.rules, SizeIs(1));

@@ -24,9 +24,11 @@
 #include <vector>
 
 #include "cupel/cupel.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "markdown.h"
 #include "scratch.h"
+#include "scripting/lua_rule_of.h"
 
 namespace {
 
@@ -163,8 +165,8 @@ class LuaDocument : public ::testing::Test {
   // What a file with one rule finds at the step.
   cupel::Verdict judge(const std::string& file) {
     const auto trial = cupel::create_trial("runs/deep");
-    const auto rule = cupel::LuaRuleFile(file).make(*trial, "");
-    return rule->evaluate(kStep, trial->snapshot());
+    const auto rule = cupel::testing::lua_rule(file)->make(*trial);
+    return cupel::RuleEvaluation(*rule).at_step(kStep, cupel::RunFollower(*trial).snapshot());
   }
 
   const fs::path document_ = fs::path(CUPEL_SOURCE_DIR) / "docs" / "lua.md";
@@ -201,12 +203,13 @@ TEST_F(LuaDocument, every_file_of_rules_judges_a_run_without_an_error) {
     for (const std::string& line : block.lines) text += line + "\n";
     write("rules.lua", text);
     const auto trial = cupel::create_trial("runs/deep");
-    const cupel::LuaRuleFile file("rules.lua");
+    const cupel::RuleFile file = cupel::read_lua_rules("rules.lua");
+    EXPECT_EQ(cupel::testing::errors_text(file), "") << "lua.md:" << block.line;
     cupel::RuleRunner runner(*trial);
-    for (const cupel::LuaRuleInfo& rule : file.rules()) {
+    for (const auto& rule : file.definitions) {
       std::vector<std::unique_ptr<cupel::Trial>> others;
       others.push_back(cupel::create_trial("runs/deep"));
-      runner.add(file.make(*trial, rule.name, {}, std::move(others)));
+      runner.add(rule->make(*trial, {}, std::move(others)));
     }
     for (const cupel::RuleSummary& rule : runner.run([](const cupel::VerdictLine&) {}).rules)
       EXPECT_NE(rule.status, cupel::RuleStatus::Error)

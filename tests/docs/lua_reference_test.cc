@@ -79,8 +79,7 @@ class LuaReference : public ::testing::Test {
   std::unique_ptr<lua::RuleScript> load(const std::string& text) {
     std::ofstream("rule.lua", std::ios::binary) << text;
     return std::make_unique<lua::RuleScript>(
-        std::make_shared<lua::RuleSource>("rule.lua", cupel::ScriptLimits{}),
-        [](std::string_view) {}, 0);
+        std::make_shared<lua::RuleSource>("rule.lua", cupel::ScriptLimits{}));
   }
 
   // The names of the functions in a table of the script's that `push` pushes.
@@ -106,29 +105,24 @@ class LuaReference : public ::testing::Test {
       lua_getmetatable(state, -1);
       lua_pushliteral(state, "__index");
       lua_rawget(state, -2);
-      // A value's is a function, whose first upvalue they are.
-      if (lua_isfunction(state, -1)) lua_getupvalue(state, -1, 1);
+      // A value's is a function, whose second upvalue they are.
+      if (lua_isfunction(state, -1)) lua_getupvalue(state, -1, 2);
     });
   }
 
-  // The keys that a message lists: "…; it knows name, summary, in "the line"".
+  // The keys that a message lists: "…; it knows name, summary".
   static Names known_in(const std::string& message) {
     constexpr std::string_view kBefore = "it knows ";
     const std::size_t begin = message.find(kBefore) + kBefore.size();
-    std::istringstream list(message.substr(begin, message.find(", in \"", begin) - begin));
+    std::istringstream list(message.substr(begin));
     Names names;
     for (std::string name; std::getline(list >> std::ws, name, ',');) names.insert(name);
     return names;
   }
-  // Those that a file is told of when it uses another one.
+  // The keys in the first error of a file that uses another one.
   Names known_to(const std::string& text) {
     std::ofstream("mistake.lua", std::ios::binary) << text;
-    try {
-      cupel::LuaRuleFile("mistake.lua").needs("");
-    } catch (const cupel::Error& error) {
-      return known_in(error.what());
-    }
-    return {};
+    return known_in(cupel::read_lua_rules("mistake.lua").errors.at(0).message);
   }
 
   cupel_docs::Scratch scratch_;
@@ -186,9 +180,7 @@ TEST_F(LuaReference, names_every_method_of_self) {
 }
 
 TEST_F(LuaReference, names_every_function_of_the_library) {
-  const auto globals = [](lua_State* state) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
-  };
+  const auto globals = [](lua_State* state) { lua::LuaState::push_globals(state); };
   for (const auto& row : cupel_docs::table_of(kDocument, "library")) {
     ASSERT_EQ(row.size(), 2U);
     Names names;
@@ -209,7 +201,7 @@ TEST_F(LuaReference, names_every_function_of_the_library) {
 TEST_F(LuaReference, has_a_row_for_every_library) {
   Names libraries;
   script_->protect([&](lua_State* state) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lua::LuaState::push_globals(state);
     lua_pushnil(state);
     while (lua_next(state, -2) != 0) {
       if (lua_istable(state, -1)) libraries.insert(lua_tostring(state, -2));

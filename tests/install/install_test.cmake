@@ -8,6 +8,7 @@ set(build ${WORK_DIR}/build)
 file(REMOVE_RECURSE ${WORK_DIR})
 file(MAKE_DIRECTORY ${WORK_DIR})
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/consumer ${CMAKE_CURRENT_LIST_DIR}/writer_only DESTINATION ${WORK_DIR})
+file(COPY ${SOURCE_DIR}/examples/my_rule.cc DESTINATION ${consumer})
 
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -63,7 +64,7 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${GENERATOR}
 run(${CMAKE_COMMAND} --build ${build})
 
 file(READ ${build}/compile_commands.json commands)
-if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|include)")
+if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|command|include)")
   message(SEND_ERROR "the outside project was compiled with headers of the checkout")
 endif()
 
@@ -85,6 +86,19 @@ run(${outside} ${build}/saver runs/outside)
 run(${outside} ${build}/reader runs/outside)
 run(${outside} ${build}/judge runs/outside)
 run(${outside} ${build}/everything runs/everything)
+
+# A hook that saves no gradients does not feed the rule of the program, which the command line of the program finds.
+file(WRITE ${WORK_DIR}/hook.json [[{"CollectionConfigurations": [{"CollectionName": "weights"}]}]])
+execute_process(COMMAND ${outside} ${build}/my_rule check hook.json --rule MyRule
+  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE error)
+if(NOT status EQUAL 1 OR NOT output MATCHES "^MyRule: the collection gradients is not saved\n")
+  message(SEND_ERROR "my_rule check ended with ${status}:\n${output}${error}")
+endif()
+execute_process(COMMAND ${outside} ${build}/my_rule watch runs/outside --rule MyRule --rule VanishingGradient --no-wait
+  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE error)
+if(NOT status EQUAL 1 OR NOT output MATCHES "\nMyRule +NoIssuesFound.*\nVanishingGradient +IssuesFound")
+  message(SEND_ERROR "my_rule watch ended with ${status}:\n${output}${error}")
+endif()
 if(WITH_S3)
   run(${outside} ${build}/bucket s3://bucket/run)
 endif()

@@ -86,7 +86,8 @@ TEST_F(LuaWatch, a_rule_speaks_while_the_run_grows_and_says_the_same_afterwards)
 TEST_F(LuaWatch, a_mistake_ends_it_before_there_is_a_run) {
   write("return cupel.rule {\n  name = 'x',\n  invok_at_step = 1 }");
   Program watcher(watch());
-  EXPECT_EQ(watcher.read_line(), "");
+  EXPECT_THAT(watcher.read_line(),
+              HasSubstr("\"line\":3,\"message\":\"rule does not know invok_at_step\""));
   EXPECT_EQ(watcher.end(), 2);
 }
 

@@ -215,8 +215,8 @@ TEST(StalledTrainingRule, asks_to_stop_training_where_it_is_told_to) {
   const LossRun run({0});
   Trial trial = run.open();
   const RuleParameters stop = {{"stop_training_on_fire", "True"}};
-  EXPECT_FALSE(make_builtin_rule("StalledTrainingRule", trial)->stops_training());
-  EXPECT_TRUE(make_builtin_rule("StalledTrainingRule", trial, stop)->stops_training());
+  EXPECT_FALSE(builtin_rules().require("StalledTrainingRule").make(trial)->stops_training());
+  EXPECT_TRUE(builtin_rules().require("StalledTrainingRule").make(trial, stop)->stops_training());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/writer/saving_plan.h"
 
 namespace cupel::testing {
@@ -28,7 +28,7 @@ std::string collection(const std::string& pattern) {
 
 std::vector<Gap> gaps(std::string_view rule, const RuleParameters& parameters,
                       const SavingPlan& saved) {
-  return find_gaps(rule, require_builtin_rule(rule).needs(parameters), saved);
+  return find_gaps(rule, builtin_rules().require(rule).needs(parameters), saved);
 }
 
 /// "pattern: no saved collection has …"

@@ -264,7 +264,7 @@ void RuleCase::write_other(Store& store) const {
 
 std::vector<RuleCase> read_cases(std::string_view text) {
   const Json json = Json::parse(text);
-  allow_keys(json, {"rule", "cases"}, "the file");
+  allow_keys(json, {"rule", "cases", "fed"}, "the file");
   const std::string rule = json.at("rule").get<std::string>();
   std::vector<RuleCase> cases;
   std::set<std::string> names;

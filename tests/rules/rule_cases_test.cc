@@ -10,7 +10,9 @@
 #include <sstream>
 
 #include "cupel/core/error.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/rule_case.h"
 #include "store/scratch_directory.h"
 
@@ -34,7 +36,7 @@ struct Said {
 enum class Judge { StepAfterStep, Explaining, EachStepAnew };
 
 void judge_step(Rule& rule, std::int64_t step, const Trial& trial, Said& said) {
-  const Verdict verdict = rule.evaluate(step, trial.snapshot());
+  const Verdict verdict = RuleEvaluation(rule).at_step(step, RunFollower(trial).snapshot());
   said.reads[step] = readings(verdict);
   if (Lines lines = describe(verdict); !lines.empty()) said.lines[step] = std::move(lines);
   if (verdict.nan_seen()) said.nan_seen.push_back(step);
@@ -46,12 +48,14 @@ void judge_step(Rule& rule, std::int64_t step, const Trial& trial, Said& said) {
 
 Said judge(const RuleCase& rule_case, const MemoryRun& run, Judge how) {
   Trial trial = run.open();
-  const auto make = [&] { return make_builtin_rule(rule_case.rule, trial, rule_case.parameters); };
+  const auto make = [&] {
+    return builtin_rules().require(rule_case.rule).make(trial, rule_case.parameters);
+  };
   Said said;
   auto rule = make();
   for (const std::int64_t step : trial.steps()) {
     if (how == Judge::EachStepAnew) rule = make();
-    rule->set_explaining(how == Judge::Explaining);
+    RuleEvaluation(*rule).set_explaining(how == Judge::Explaining);
     judge_step(*rule, step, trial, said);
   }
   return said;
@@ -62,15 +66,15 @@ Said judge_live(const RuleCase& rule_case, bool explaining) {
   const MemoryRun run;
   CaseWriter writer(rule_case, rule_case.steps, *run.store);
   Trial trial = run.open();
-  const auto rule = make_builtin_rule(rule_case.rule, trial, rule_case.parameters);
-  rule->set_explaining(explaining);
+  const auto rule = builtin_rules().require(rule_case.rule).make(trial, rule_case.parameters);
+  RuleEvaluation(*rule).set_explaining(explaining);
   Said said;
   auto tick = rule_case.ticks.begin();
   const auto ask = [&](auto is_now) {
     for (; tick != rule_case.ticks.end() && is_now(*tick); ++tick) {
       trial.refresh();
       const std::chrono::steady_clock::time_point now{std::chrono::seconds(tick->second)};
-      const Verdict verdict = rule->evaluate_tick(now, trial.snapshot());
+      const Verdict verdict = RuleEvaluation(*rule).at_tick(now, RunFollower(trial).snapshot());
       EXPECT_EQ(describe(verdict), tick->expected) << "asked at second " << tick->second;
       EXPECT_EQ(verdict.ends_rule(), verdict.fired()) << "asked at second " << tick->second;
     }
@@ -133,7 +137,7 @@ class DetectorCase : public ::testing::Test {
     for (const std::string& mistake : case_.mistakes)
       text += (text.empty() ? "" : "\n") + case_.rule + ": " + mistake;
     try {
-      require_builtin_rule(case_.rule).check(case_.parameters);
+      builtin_rules().require(case_.rule).needs(case_.parameters);
       FAIL() << "the parameters are taken";
     } catch (const InsufficientInformationForRuleInvocation& error) {
       EXPECT_EQ(std::string(error.what()), "The rule lacks what it needs: rule " + text);
@@ -182,8 +186,9 @@ const bool kRegistered = [] {
 
 TEST(DetectorCases, there_are_some_of_every_builtin_rule) {
   ASSERT_TRUE(kRegistered);
-  for (const BuiltinRule& rule : builtin_rules())
-    EXPECT_TRUE(std::filesystem::exists(kCases / (std::string(rule.name) + ".json"))) << rule.name;
+  for (const auto& rule : builtin_rules().definitions())
+    EXPECT_TRUE(std::filesystem::exists(kCases / (std::string(rule->name) + ".json")))
+        << rule->name;
 }
 
 TEST(DetectorCases, a_malformed_one_is_named_with_what_is_wrong) {

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "cupel/rules/builtin_rules.h"
-#include "cupel/rules/number_text.h"
+#include "cupel/core/number_text.h"
 #include "cupel/rules/rule.h"
+#include "cupel/rules/rule_catalog.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -55,9 +57,9 @@ inline Verdict judge_step(const MemoryRun& run, std::string_view rule,
                           const RuleParameters& parameters = {}, std::int64_t step = 0,
                           bool explain = false) {
   Trial trial = run.open();
-  const auto made = make_builtin_rule(rule, trial, parameters);
-  made->set_explaining(explain);
-  return made->evaluate(step, trial.snapshot());
+  const auto made = builtin_rules().require(rule).make(trial, parameters);
+  RuleEvaluation(*made).set_explaining(explain);
+  return RuleEvaluation(*made).at_step(step, RunFollower(trial).snapshot());
 }
 
 /// What was read of each tensor, and whence: "g worker_0: abs_mean (saved)".

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/rule_fixture.h"
 
 namespace cupel::testing {
@@ -24,9 +26,9 @@ struct RestartedRun : MemoryRun {
 
   RestartedRun(std::string_view name, const RuleParameters& parameters,
                const std::vector<double>& first_attempt)
-      : trial(start(first_attempt)), rule(make_builtin_rule(name, trial, parameters)) {
+      : trial(start(first_attempt)), rule(builtin_rules().require(name).make(trial, parameters)) {
     for (std::size_t step = 0; step < first_attempt.size(); ++step)
-      rule->evaluate(static_cast<std::int64_t>(step), trial.snapshot());
+      RuleEvaluation(*rule).at_step(static_cast<std::int64_t>(step), RunFollower(trial).snapshot());
   }
   /// Goes on from a step, and judges the last of what is saved now.
   Lines restart_at(std::int64_t step, const std::vector<double>& values) {
@@ -35,7 +37,7 @@ struct RestartedRun : MemoryRun {
     for (const double value : values) writer.save(step++, {saved(value)});
     writer.finish();
     trial.refresh();
-    return describe(rule->evaluate(step - 1, trial.snapshot()));
+    return describe(RuleEvaluation(*rule).at_step(step - 1, RunFollower(trial).snapshot()));
   }
 
  private:
@@ -99,15 +101,15 @@ Lines overfit_of_a_repeated_step(Mode mode, const std::vector<SavedTensor>& firs
   before.save(At(1, mode, 1), second);
   before.abandon();
   Trial trial = run.open();
-  const auto rule = make_builtin_rule("Overfit", trial, {{"patience", "2"}});
-  rule->evaluate(0, trial.snapshot());
-  rule->evaluate(1, trial.snapshot());
+  const auto rule = builtin_rules().require("Overfit").make(trial, {{"patience", "2"}});
+  RuleEvaluation(*rule).at_step(0, RunFollower(trial).snapshot());
+  RuleEvaluation(*rule).at_step(1, RunFollower(trial).snapshot());
   auto after = run.worker({.attempt = 1});
   after.collection("losses", {"."});
   after.save(At(1, mode, 1), second);
   after.finish();
   trial.refresh();
-  return describe(rule->evaluate(1, trial.snapshot()));
+  return describe(RuleEvaluation(*rule).at_step(1, RunFollower(trial).snapshot()));
 }
 
 TEST(RuleHistory, overfit_counts_no_validation_that_was_taken_back) {

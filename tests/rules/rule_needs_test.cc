@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cupel/core/error.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 
 namespace cupel::testing {
 namespace {
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TensorNeed need_of(std::string_view rule, const RuleParameters& parameters) {
-  const RuleNeeds needs = require_builtin_rule(rule).needs(parameters);
+  const RuleNeeds needs = builtin_rules().require(rule).needs(parameters);
   EXPECT_THAT(needs.tensors, SizeIs(1));
   return needs.tensors.at(0);
 }
@@ -81,14 +81,14 @@ TEST(RuleNeeds, follow_the_mode_that_a_loss_is_judged_in) {
 }
 
 TEST(RuleNeeds, say_that_any_one_of_several_inputs_is_enough) {
-  const RuleNeeds needs = require_builtin_rule("PoorWeightInitialization").needs({});
+  const RuleNeeds needs = builtin_rules().require("PoorWeightInitialization").needs({});
   EXPECT_TRUE(needs.any_suffices);
   EXPECT_THAT(needs.tensors, SizeIs(3));
-  EXPECT_FALSE(require_builtin_rule("Confusion").needs({}).any_suffices);
+  EXPECT_FALSE(builtin_rules().require("Confusion").needs({}).any_suffices);
 }
 
 TEST(RuleNeeds, say_what_a_rule_can_do_without) {
-  const RuleNeeds needs = require_builtin_rule("ClassImbalance").needs({});
+  const RuleNeeds needs = builtin_rules().require("ClassImbalance").needs({});
   ASSERT_THAT(needs.tensors, SizeIs(2));
   EXPECT_FALSE(needs.tensors[0].optional);
   EXPECT_TRUE(needs.tensors[1].optional);
@@ -135,16 +135,16 @@ TEST(TensorSource, of_two_reductions_is_any_that_has_two) {
 }
 
 TEST(RuleNeeds, of_bad_parameters_are_refused_as_the_rule_is) {
-  EXPECT_THROW(require_builtin_rule("AllZero").needs({}), UsageError);
+  EXPECT_THROW(builtin_rules().require("AllZero").needs({}), UsageError);
 }
 
 TEST(RuleNeeds, in_words_name_one_number_once_and_the_cheapest_first) {
-  EXPECT_EQ(require_builtin_rule("VanishingGradient").reads,
+  EXPECT_EQ(builtin_rules().require("VanishingGradient").reads(),
             "the collection gradients: abs_mean, else l1, else raw values");
-  EXPECT_EQ(require_builtin_rule("TensorVariance").reads,
+  EXPECT_EQ(builtin_rules().require("TensorVariance").reads(),
             "the tensors chosen by collection_names and tensor_regex: variance, else std, else raw "
             "values");
-  EXPECT_EQ(require_builtin_rule("WeightUpdateRatio").reads,
+  EXPECT_EQ(builtin_rules().require("WeightUpdateRatio").reads(),
             "the collection weights, of the steps of TRAIN, else all: raw values, often spared by "
             "l2");
 }

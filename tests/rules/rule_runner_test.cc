@@ -11,6 +11,7 @@
 
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "rules/runner_results.h"
 
 namespace cupel::testing {
@@ -110,8 +111,8 @@ TEST(RuleRunner, a_second_rule_of_a_name_gets_a_number) {
   RuleRunner runner(trial);
   runner.add("ExplodingTensor");
   runner.add("exploding_tensor");
-  runner.add("VanishingGradient", {}, {.name = "ExplodingTensor"});
-  runner.add("VanishingGradient", {}, {.name = "own"});
+  runner.add({.definition = builtin_rules().find("VanishingGradient"), .name = "ExplodingTensor"});
+  runner.add({.definition = builtin_rules().find("VanishingGradient"), .name = "own"});
   Lines names;
   for (const RuleSummary& rule : run_all(runner).summary.rules) names.push_back(rule.name);
   EXPECT_THAT(names,
@@ -515,12 +516,12 @@ TEST(RuleRunner, observations_are_made_only_to_explain) {
   run.writer.finish();
   Trial trial = run.open();
   RuleRunner runner(trial);
-  auto rule = make_builtin_rule("ExplodingTensor", trial);
+  auto rule = builtin_rules().require("ExplodingTensor").make(trial);
   const Rule& made = *rule;
   runner.add(std::move(rule));
   EXPECT_FALSE(made.explaining());
   RuleRunner explaining(trial, {.explain = true});
-  rule = make_builtin_rule("ExplodingTensor", trial);
+  rule = builtin_rules().require("ExplodingTensor").make(trial);
   const Rule& other = *rule;
   explaining.add(std::move(rule));
   EXPECT_TRUE(other.explaining());

@@ -330,16 +330,23 @@ TEST_F(RunnerFiles, of_other_rules_are_refused_and_left_as_they_are) {
 
 TEST_F(RunnerFiles, of_other_rules_are_refused_with_what_differs) {
   struct Given {
-    std::string name, configuration, rule = "R";
+    std::string name;
+    RuleParameters parameters = {};
+    std::string rule = "R";
+    std::string fingerprint = {};
   };
   LossRun run({0});
   const auto judge = [&](const std::vector<Given>& rules) -> std::string {
     Trial trial = run.open();
     RuleRunner runner(trial, {.wait = false, .out = out()});
-    for (const Given& given : rules)
+    for (const Given& given : rules) {
+      const RuleDefinition definition = {.name = given.rule, .fingerprint = given.fingerprint};
       runner.add(written(
                      trial, [](Trial&, std::int64_t) { return Verdict(); }, given.rule),
-                 {.name = given.name, .configuration = given.configuration});
+                 {.definition = std::make_shared<const RuleDefinition>(definition),
+                  .name = given.name,
+                  .parameters = given.parameters});
+    }
     try {
       runner.run([](const VerdictLine&) {});
     } catch (const UsageError& error) {
@@ -356,18 +363,24 @@ TEST_F(RunnerFiles, of_other_rules_are_refused_with_what_differs) {
     EXPECT_EQ(judge(kept), "");
     return judge(given);
   };
-  EXPECT_EQ(difference({{"a", "x=1\n"}, {"b", ""}}, {{"a", "x=1\n"}, {"b", ""}}), "");
-  EXPECT_EQ(difference({{"a", ""}, {"b", ""}}, {{"b", ""}, {"c", ""}}),
-            "a is not given now; c is new");
-  EXPECT_EQ(difference({{"a", ""}, {"b", ""}}, {{"b", ""}, {"a", ""}}),
-            "their order was a, b and is b, a");
-  EXPECT_EQ(difference({{"a", "", "R"}}, {{"a", "", "S"}}), "a was R and is S");
+  const RuleParameters x1 = {{"x", "1"}};
+  EXPECT_EQ(difference({{"a", x1}, {"b"}}, {{"a", x1}, {"b"}}), "");
+  EXPECT_EQ(difference({{"a"}, {"b"}}, {{"b"}, {"c"}}), "a is not given now; c is new");
+  EXPECT_EQ(difference({{"a"}, {"b"}}, {{"b"}, {"a"}}), "their order was a, b and is b, a");
+  EXPECT_EQ(difference({{"a", {}, "R"}}, {{"a", {}, "S"}}), "a was R and is S");
   EXPECT_EQ(
-      difference({{"a", "x=1\ny=2\n"}}, {{"a", "y=3\nz=4\n"}}),
+      difference({{"a", {{"x", "1"}, {"y", "2"}}}}, {{"a", {{"y", "3"}, {"z", "4"}}}}),
       "a before: x=1, now: not given; a before: y=2, now: y=3; a before: not given, now: z=4");
-  EXPECT_EQ(difference({{"a", "text 12\n"}}, {{"a", "text 34\n"}}), "the file of a was changed");
-  EXPECT_EQ(difference({{"a", "x=1\nstop\nexec:mail me\n"}}, {{"a", "x=1\n"}}), "")
-      << "version 0.1 kept actions there";
+  EXPECT_EQ(difference({{"a", {}, "R", "12"}}, {{"a", {}, "R", "34"}}),
+            "the file of a was changed");
+  // Version 0.1 kept actions behind the parameters.
+  EXPECT_EQ(difference({{"a", x1}}, {{"a", x1}}), "");
+  std::string state = read(out() + ".state");
+  const std::string parameters = R"(x=1\n)";
+  ASSERT_NE(state.find(parameters), std::string::npos) << state;
+  state.insert(state.find(parameters) + parameters.size(), R"(stop\nexec:mail me\n)");
+  write(".state", state);
+  EXPECT_EQ(judge({{"a", x1}}), "");
 }
 
 TEST_F(RunnerFiles, of_the_first_version_are_gone_on_from) {

@@ -44,8 +44,9 @@ TEST_F(SimilarAcrossRuns, waits_until_the_other_run_has_come_so_far) {
 TEST_F(SimilarAcrossRuns, is_refused_where_the_other_run_is_not_there) {
   run_.save(0, {raw("w", {1})});
   Trial trial = here_.open();
-  EXPECT_THROW(make_builtin_rule("SimilarAcrossRuns", trial,
-                                 {{"other_trials", (scratch_ / "nothing").string()}}),
+  EXPECT_THROW(builtin_rules()
+                   .require("SimilarAcrossRuns")
+                   .make(trial, {{"other_trials", (scratch_ / "nothing").string()}}),
                MissingCollectionFiles);
 }
 

@@ -8,6 +8,7 @@
 
 #include "../../rules/src/stop_signal.h"
 #include "core/log_capture.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/runner_results.h"
 #include "writer/environment_guard.h"
 
@@ -36,7 +37,8 @@ class StopSignalTest : public ::testing::Test {
   }
   // So many seconds after 1970.
   bool expired_at(int second) const {
-    return StopSignal().expired(trial_, std::chrono::system_clock::time_point(1s * second));
+    return StopSignal().expired(RunFollower(trial_),
+                                std::chrono::system_clock::time_point(1s * second));
   }
   static std::string now() {
     const auto since = std::chrono::system_clock::now().time_since_epoch();

@@ -35,8 +35,10 @@ std::unique_ptr<Rule> from_step(Trial& trial, std::int64_t first, std::string na
 }
 
 Result judge(RuleRunner& runner, std::string_view rule, const RuleParameters& parameters = {},
-             const RuleOptions& options = {}) {
-  runner.add(rule, parameters, options);
+             bool only_if_fed = false) {
+  runner.add({.definition = builtin_rules().find(rule),
+              .parameters = parameters,
+              .only_if_fed = only_if_fed});
   return run_all(runner);
 }
 
@@ -115,7 +117,7 @@ TEST(UnfedRules, give_no_line_and_no_warning_where_lines_depend_on_it) {
   run.writer.finish();
   Trial trial = run.open();
   RuleRunner runner(trial, {.explain = true});
-  const Result result = judge(runner, "VanishingGradient", {}, {.only_if_fed = true});
+  const Result result = judge(runner, "VanishingGradient", {}, true);
   EXPECT_THAT(result.lines, IsEmpty());
   EXPECT_THAT(log.lines(), Not(Contains(Pair(LogLevel::Warning, HasSubstr("saw nothing")))));
   EXPECT_EQ(result.summary.rules[0].status, RuleStatus::NothingSeen);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cupel/format/layout.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
 #include "s3/fault_proxy.h"
@@ -53,7 +54,8 @@ class RequestCounts : public S3Test {
   /// Reads the run through the proxy; nothing is looked at but when a test says so.
   std::unique_ptr<Trial> open_trial() const {
     TrialOptions options;
-    options.poll_least = options.poll_most = options.poll_all = std::chrono::hours(1);
+    options.polling.min_interval = options.polling.max_interval = options.polling.full_interval =
+        std::chrono::hours(1);
     return std::make_unique<Trial>(open_at(endpoint(), "run"), options);
   }
   /// What `work` asked of the server.
@@ -105,7 +107,7 @@ TEST_F(RequestCounts, a_value_is_one_read_and_neighbours_share_it) {
 TEST_F(RequestCounts, what_is_in_the_index_or_kept_costs_nothing) {
   for (std::int64_t step = 0; step < 3; ++step) save(step);
   const auto trial = open_trial();
-  trial->keep_values(1U << 20U);
+  RunFollower(*trial).keep_values(1U << 20U);
   trial->tensor("w").value(1);
   EXPECT_EQ(spent([&] {
               EXPECT_EQ(trial->tensor("w").value(1).at(5), 1);

@@ -134,8 +134,8 @@ class Reading {
   void open() {
     TrialOptions options;
     options.wait_for_run = 1min;
-    options.poll_least = 1ms;
-    options.poll_most = 20ms;
+    options.polling.min_interval = 1ms;
+    options.polling.max_interval = 20ms;
     trial_ = std::make_unique<Trial>(store_, options);
   }
   void read_once(std::int64_t step) {

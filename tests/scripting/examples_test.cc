@@ -12,8 +12,11 @@
 
 #include "cupel/core/error.h"
 #include "cupel/rules/check_needs.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "cupel/rules/rule_runner.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/scripting/lua_rules.h"
+#include "cupel/trial/run_follower.h"
+#include "scripting/lua_rule_of.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -23,11 +26,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Lines = std::vector<std::string>;
 
-LuaRuleFile example(const std::string& name) {
-  return LuaRuleFile(std::string(CUPEL_EXAMPLE_RULES) + "/" + name + ".lua");
+std::shared_ptr<const RuleDefinition> example(const std::string& name) {
+  return lua_rule(std::string(CUPEL_EXAMPLE_RULES) + "/" + name + ".lua");
 }
 
-// What a rule says of a run, as `cupel watch` prints it, and its status at the end.
+// The lines of a rule over a run, as `cupel watch` prints it, and its status at the end.
 Lines verdict_of(const std::string& name, const MemoryRun& run,
                  const RuleParameters& parameters = {}, const MemoryRun* reference = nullptr) {
   Trial trial = run.open();
@@ -35,7 +38,7 @@ Lines verdict_of(const std::string& name, const MemoryRun& run,
   if (reference != nullptr)
     others.push_back(std::make_unique<Trial>(reference->store, TrialOptions{.name = "reference"}));
   RuleRunner runner(trial, {.wait = false});
-  runner.add(example(name).make(trial, "", parameters, std::move(others)));
+  runner.add(example(name)->make(trial, parameters, std::move(others)));
   Lines lines;
   runner.run([&](const VerdictLine& line) {
     lines.push_back(line.final_line ? std::string(to_string(line.status)) + ", skipped " +
@@ -49,9 +52,9 @@ Lines verdict_of(const std::string& name, const MemoryRun& run,
 // What `cupel check` finds missing in a run.
 Lines gaps_of(const std::string& name, const MemoryRun& run,
               const RuleParameters& parameters = {}) {
-  const LuaRuleFile file = example(name);
+  const auto rule = example(name);
   Lines gaps;
-  for (const Gap& gap : find_gaps(file.rule().name, file.needs("", parameters), run.open()))
+  for (const Gap& gap : find_gaps(rule->name, rule->needs(parameters), run.open()))
     gaps.push_back(gap.found);
   return gaps;
 }
@@ -237,11 +240,11 @@ TEST(ExampleAgainstReference, explains_both_runs) {
   std::vector<std::unique_ptr<Trial>> others;
   others.push_back(std::make_unique<Trial>(reference.store, TrialOptions{.name = "reference"}));
   Trial trial = run.open();
-  const auto rule = example("against_reference").make(trial, "", {}, std::move(others));
-  rule->set_explaining(true);
+  const auto rule = example("against_reference")->make(trial, {}, std::move(others));
+  RuleEvaluation(*rule).set_explaining(true);
   const auto explained = [&](std::int64_t step) {
     trial.refresh();
-    const Verdict verdict = rule->evaluate(step, trial.snapshot());
+    const Verdict verdict = RuleEvaluation(*rule).at_step(step, RunFollower(trial).snapshot());
     Lines lines;
     for (const Observation& seen : verdict.observations())
       lines.push_back(seen.read + ": " + seen.compared + (seen.fired ? ", fired" : ""));
@@ -265,8 +268,9 @@ TEST(ExampleAgainstReference, waits_for_a_reference_that_is_still_trained) {
   Trial trial = run.open();
   std::vector<std::unique_ptr<Trial>> others;
   others.push_back(std::make_unique<Trial>(reference.store, TrialOptions{.name = "reference"}));
-  const auto rule = example("against_reference").make(trial, "", {}, std::move(others));
-  EXPECT_EQ(rule->evaluate(1, trial.snapshot()).why_to_ask_again(), "step 1 of reference");
+  const auto rule = example("against_reference")->make(trial, {}, std::move(others));
+  EXPECT_EQ(RuleEvaluation(*rule).at_step(1, RunFollower(trial).snapshot()).why_to_ask_again(),
+            "step 1 of reference");
 }
 
 TEST(ExampleAgainstReference, is_not_made_without_another_run) {

@@ -110,7 +110,19 @@ std::string with_libraries(const std::string& text) {
   lua_State* const lua = script.state.get();
   lua_newtable(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  luaL_openlibs(lua);
+  luaL_openlibs(lua);  // into the globals of the registry, which are not those of scripts
+  lua::LuaState::push_globals(lua);
+  lua_pushglobaltable(lua);
+  lua_pushnil(lua);
+  while (lua_next(lua, -2) != 0) {
+    lua_pushvalue(lua, -2);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -5);
+  }
+  lua_pop(lua, 1);
+  lua_pushvalue(lua, -1);
+  lua_setfield(lua, -2, LUA_GNAME);
+  lua_pop(lua, 1);
   script.run(
       "os.exit, os.execute = function() end, function() end "
       "debug.sethook, debug.setmetatable = function() end, function() end "

@@ -3,17 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "scripting/lua_rule_fixture.h"
 
 namespace cupel::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
-TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
+TEST(LuaRuleErrors, an_error_has_its_place_and_what_was_judged) {
   JudgedRule rule(losses(3),
                   "return cupel.rule {\n  name = 'R',\n"
                   "  invoke_at_step = function(self, trial, step)\n"
@@ -26,7 +31,7 @@ TEST(LuaRuleErrors, an_error_says_where_it_is_and_what_was_judged) {
       "nil + 1 end\", at step 2, looking at loss");
 }
 
-TEST(LuaRuleErrors, an_error_in_a_module_says_its_own_line) {
+TEST(LuaRuleErrors, an_error_in_a_module_has_its_own_line) {
   const RuleFiles files;
   files.write("sums.lua",
               "local sums = {}\nfunction sums.add(a, b)\n  return a + b\nend\n"
@@ -34,9 +39,9 @@ TEST(LuaRuleErrors, an_error_in_a_module_says_its_own_line) {
   const MemoryRun run = losses(1);
   Trial trial = run.open();
   const auto rule =
-      files.file("local sums = require 'sums'\n" + rule_text("sums.add(1, {})")).make(trial, "");
+      files.rule("local sums = require 'sums'\n" + rule_text("sums.add(1, {})"))->make(trial);
   try {
-    rule->evaluate(0, trial.snapshot());
+    RuleEvaluation(*rule).at_step(0, RunFollower(trial).snapshot());
     FAIL() << "no error";
   } catch (const ScriptError& error) {
     EXPECT_EQ(error.chunk, "sums.lua");
@@ -46,7 +51,7 @@ TEST(LuaRuleErrors, an_error_in_a_module_says_its_own_line) {
   }
 }
 
-TEST(LuaRuleErrors, an_error_that_is_no_text_is_told_as_what_it_is) {
+TEST(LuaRuleErrors, an_error_that_is_no_text_is_reported_with_its_type) {
   EXPECT_THAT(mistake("error { code = 5 }"), HasSubstr("the error is no text but a table"));
   EXPECT_THAT(mistake("error()"), HasSubstr("the error is no text but a nil"));
 }
@@ -60,7 +65,8 @@ TEST(LuaRuleErrors, globals_that_are_new_or_misspelt_are_refused_before_a_step_i
   EXPECT_THAT(mistake_in(rule_text("count = 1")),
               HasSubstr("count is a new global; write local before it, or keep it in self"));
   EXPECT_THAT(mistake_in(rule_text("local x = tostrng(1)")),
-              HasSubstr("there is no global tostrng; did you mean tostring?"));
+              AllOf(StartsWith("rule.lua:1: there is no global tostrng, in"),
+                    EndsWith("; did you mean tostring?")));
 }
 
 TEST(LuaRuleErrors, globals_that_only_show_while_a_step_is_judged_are_refused_there) {
@@ -72,14 +78,14 @@ TEST(LuaRuleErrors, others_go_on_when_one_ends_with_an_error) {
   const MemoryRun run = losses(3);
   Trial trial = run.open();
   const RuleFiles files;
-  const LuaRuleFile file = files.file(
+  const RuleFile file = files.read(
       "return { cupel.rule { name = 'Bad', invoke_at_step = function(self, trial, step) "
       "if step == 1 then error('broken') end end },\n"
       "cupel.rule { name = 'Good', invoke_at_step = function(self) "
       "self:issue { tensor = 'loss', value = 1 } end } }");
   RuleRunner runner(trial, {.wait = false});
-  runner.add(file.make(trial, "Bad"));
-  runner.add(file.make(trial, "good"));
+  runner.add(rule_of(file, "Bad")->make(trial));
+  runner.add(rule_of(file, "Good")->make(trial));
   const Result result = run_all(runner);
   EXPECT_THAT(result.lines,
               ElementsAre("0 Good IssuesFound", "1 Good IssuesFound", "2 Good IssuesFound",
@@ -177,8 +183,8 @@ TEST(LuaRuleErrors, damage_in_a_value_skips_as_in_a_rule_in_cpp) {
     return run_all(runner).timeless_lines;
   };
   const auto in_lua = [&](const std::string& body) {
-    const LuaRuleFile file = files.file(rule_text(body));
-    return lines([&](Trial& trial) { return file.make(trial, ""); });
+    const auto rule = files.rule(rule_text(body));
+    return lines([&](Trial& trial) { return rule->make(trial); });
   };
   const Lines whole_step = in_lua(
       "trial:tensor('w'):value(step) "
@@ -210,7 +216,7 @@ TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
     Trial trial = run.open();
     const RuleFiles files;
     RuleRunner runner(trial, {.wait = false});
-    runner.add(files.file(rule_text(body)).make(trial, ""));
+    runner.add(files.rule(rule_text(body))->make(trial));
     const RuleSummary summary = run_all(runner).summary.rules.at(0);
     return std::string(to_string(summary.status)) + " " + std::to_string(summary.steps_evaluated) +
            " " + std::to_string(summary.steps_skipped);
@@ -222,7 +228,7 @@ TEST(LuaRuleErrors, three_kinds_pass_over_the_step_and_others_end_the_rule) {
   EXPECT_EQ(lines("trial:tensor('loss'):value(step, { worker = 'x' })"), "Error 0 0");
 }
 
-TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_told) {
+TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_reported) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"self.issue { tensor = 'loss', value = 1 }", "write self:issue{...}, with a colon"},
       {"self.skip { tensor = 'loss', reason = 'odd' }", "write self:skip{...}, with a colon"},
@@ -238,7 +244,7 @@ TEST(LuaRuleErrors, a_method_of_self_that_is_called_without_it_is_told) {
   EXPECT_EQ(mistake("self.issue(self, { tensor = 'loss', value = 1 })"), "");
 }
 
-TEST(LuaRuleErrors, a_misspelt_tensor_is_told_with_those_that_may_be_meant) {
+TEST(LuaRuleErrors, a_misspelt_tensor_is_reported_with_those_that_may_be_meant) {
   JudgedRule rule(sparse(), rule_text("trial:tensor('lsos'):value(step)"));
   EXPECT_EQ(rule.error(0), "The tensor has not been saved so far: tensor lsos; did you mean loss?");
   EXPECT_THROW(rule.verdict(4), TensorUnavailable);

@@ -11,8 +11,11 @@
 
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/scripting/lua_rules.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/runner_results.h"
+#include "scripting/lua_rule_of.h"
 #include "store/scratch_directory.h"
 
 namespace cupel::testing {
@@ -26,7 +29,12 @@ class RuleFiles {
     return path(name);
   }
   std::string path(std::string_view name) const { return (directory_ / name).string(); }
-  LuaRuleFile file(std::string_view text) const { return LuaRuleFile(write("rule.lua", text)); }
+  /// Reads a text as the file rule.lua.
+  RuleFile read(std::string_view text) const { return read_lua_rules(write("rule.lua", text)); }
+  /// The first rule of such a file. Throws UsageError with every error of the file.
+  std::shared_ptr<const RuleDefinition> rule(std::string_view text) const {
+    return rule_of(read(text));
+  }
 
   ScratchDirectory directory_;
 };
@@ -48,10 +56,10 @@ std::string error_of(Call&& call) {
   return "";
 }
 
-/// The mistake that a file is refused for.
+/// The mistakes that a file is refused for, one a line.
 inline std::string mistake_in(std::string_view text) {
   const RuleFiles files;
-  return error_of([&] { files.file(text); });
+  return errors_text(files.read(text));
 }
 
 /// A rule over a run in memory, judged step by step.
@@ -59,27 +67,25 @@ class JudgedRule {
  public:
   JudgedRule(const MemoryRun& run, std::string_view text, const RuleParameters& parameters = {},
              std::vector<std::unique_ptr<Trial>> others = {})
-      : trial_(run.open()),
-        file_(files_.file(text)),
-        rule_(file_.make(trial_, "", parameters, std::move(others))) {}
+      : trial_(run.open()), rule_(files_.rule(text)->make(trial_, parameters, std::move(others))) {}
 
   Rule& rule() { return *rule_; }
   Verdict verdict(std::int64_t step) {
     trial_.refresh();
-    return rule_->evaluate(step, trial_.snapshot());
+    return RuleEvaluation(*rule_).at_step(step, RunFollower(trial_).snapshot());
   }
-  Verdict at_the_end() { return rule_->evaluate_end(trial_.snapshot()); }
+  Verdict at_the_end() { return RuleEvaluation(*rule_).at_end(RunFollower(trial_).snapshot()); }
   Verdict tick(double second) {
     const std::chrono::duration<double> since(second);
-    return rule_->evaluate_tick(
+    return RuleEvaluation(*rule_).at_tick(
         std::chrono::steady_clock::time_point(
             std::chrono::duration_cast<std::chrono::steady_clock::duration>(since)),
-        trial_.snapshot());
+        RunFollower(trial_).snapshot());
   }
   Lines at(std::int64_t step) { return describe(verdict(step)); }
-  /// What --explain has to tell of a step.
+  /// What --explain shows of a step.
   Lines explained(std::int64_t step) {
-    rule_->set_explaining(true);
+    RuleEvaluation(*rule_).set_explaining(true);
     const Verdict seen = verdict(step);
     Lines lines;
     for (const Observation& one : seen.observations())
@@ -96,7 +102,6 @@ class JudgedRule {
 
  private:
   Trial trial_;
-  LuaRuleFile file_;
   std::unique_ptr<Rule> rule_;
 };
 
@@ -110,7 +115,7 @@ inline MemoryRun losses(std::int64_t steps) {
   return run;
 }
 
-/// What a rule of this body says of step 0 of a run with a loss.
+/// The verdict of a rule of this body at step 0 of a run with a loss.
 inline Verdict judged(const std::string& body, const std::string& more = "") {
   return JudgedRule(losses(1), rule_text(body, more)).verdict(0);
 }

@@ -14,7 +14,8 @@ constexpr const char* kParameters =
     "params = { number = 1.5, whole = 10, flag = false, text = 'x', texts = { 'a', 'b' }, "
     "numbers = { 1, 2.5 }, bounded = { default = 5, at_least = 1, at_most = 9 }, "
     "open = { default = 5.0, above = 0, below = 100 }, "
-    "choice = { default = 'A', one_of = { 'A', 'B' } }, maybe = { type = 'int', at_least = 1 } }";
+    "choice = { default = 'A', one_of = { 'A', 'B' } }, maybe = { kind = 'int', at_least = 1 }, "
+    "empty = '', none = {} }";
 
 // How a rule sees one of them.
 std::string parameter(const std::string& name, const RuleParameters& given = {}) {
@@ -31,8 +32,8 @@ std::string parameter(const std::string& name, const RuleParameters& given = {})
 }
 std::string refused(const RuleParameters& given) {
   const RuleFiles files;
-  const LuaRuleFile file = files.file(rule_text("", kParameters));
-  return error_of([&] { file.needs("", given); });
+  const auto rule = files.rule(rule_text("", kParameters));
+  return error_of([&] { rule->needs(given); });
 }
 
 TEST(LuaRuleParameters, parameters_that_are_not_given_are_their_defaults) {
@@ -43,6 +44,8 @@ TEST(LuaRuleParameters, parameters_that_are_not_given_are_their_defaults) {
   EXPECT_EQ(parameter("texts"), "a;b 2");
   EXPECT_EQ(parameter("numbers"), "1.0;2.5 2");
   EXPECT_EQ(parameter("maybe"), "nil nil");
+  EXPECT_EQ(parameter("empty"), "string ");
+  EXPECT_EQ(parameter("none"), " 0");
 }
 
 TEST(LuaRuleParameters, a_parameter_that_is_not_declared_is_an_error_that_names_the_nearest) {
@@ -52,9 +55,9 @@ TEST(LuaRuleParameters, a_parameter_that_is_not_declared_is_an_error_that_names_
   EXPECT_THAT(mistake("if self.params.threshold then end"),
               HasSubstr("self.params has no parameter threshold, in"));
   const RuleFiles files;
-  const LuaRuleFile file = files.file(rule_text(
+  const auto rule = files.rule(rule_text(
       "", "params = { share = 1 }, needs = function(p) return { collections = { p.shar } } end"));
-  EXPECT_THAT(error_of([&] { file.needs("", {}); }), HasSubstr("did you mean share?"));
+  EXPECT_THAT(error_of([&] { rule->needs(); }), HasSubstr("did you mean share?"));
 }
 
 TEST(LuaRuleParameters, empty_text_and_none_mean_not_given) {
@@ -81,7 +84,7 @@ TEST(LuaRuleParameters, the_type_of_the_default_converts_what_is_given) {
   EXPECT_EQ(parameter("maybe", {{"maybe", "7"}}), "integer 7");
 }
 
-TEST(LuaRuleParameters, what_cannot_be_converted_is_told_with_what_is_legal) {
+TEST(LuaRuleParameters, what_cannot_be_converted_is_reported_with_what_is_legal) {
   const std::vector<std::pair<RuleParameters, std::string>> cases = {
       {{{"number", "x"}}, "parameter number is \"x\"; legal is a finite number (default 1.5)"},
       {{{"number", "inf"}}, "parameter number is \"inf\"; legal is a finite number (default 1.5)"},
@@ -93,7 +96,8 @@ TEST(LuaRuleParameters, what_cannot_be_converted_is_told_with_what_is_legal) {
        "parameter numbers is \"1,x\"; legal is a list of numbers, each a finite number (default "
        "1,2.5)"},
       {{{"bounded", "0"}}, "parameter bounded is \"0\"; legal is a whole number >= 1 (default 5)"},
-      {{{"bounded", "10"}}, "parameter bounded is \"10\"; legal is a whole number <= 9"},
+      {{{"bounded", "10"}},
+       "parameter bounded is \"10\"; legal is a whole number <= 9 (default 5)"},
       {{{"open", "0"}}, "parameter open is \"0\"; legal is a number > 0 and < 100 (default 5)"},
       {{{"open", "100"}}, "parameter open is \"100\"; legal is a number > 0 and < 100 (default 5)"},
       {{{"choice", "C"}}, "parameter choice is \"C\"; legal is A, B (default A)"},
@@ -103,12 +107,22 @@ TEST(LuaRuleParameters, what_cannot_be_converted_is_told_with_what_is_legal) {
   for (const auto& [given, text] : cases) EXPECT_EQ(refused(given), "R: " + text);
 }
 
-TEST(LuaRuleParameters, all_mistakes_in_parameters_are_told_at_once) {
+TEST(LuaRuleParameters, a_required_parameter_has_to_be_given) {
+  const RuleFiles files;
+  const auto rule = files.rule(rule_text(
+      "", "params = { limit = { kind = 'float', required = true, help = 'the largest loss' } }"));
+  EXPECT_TRUE(rule->parameters.at(0).required);
+  EXPECT_EQ(rule->mistakes_in({}).size(), 1U);
+  EXPECT_THROW(rule->needs(), InsufficientInformationForRuleInvocation);
+  EXPECT_EQ(rule->mistakes_in({{"limit", "3"}}).size(), 0U);
+}
+
+TEST(LuaRuleParameters, all_mistakes_in_parameters_are_reported_at_once) {
   EXPECT_EQ(refused({{"whole", "x"}, {"flag", "y"}, {"colour", "red"}}),
             "R: parameter flag is \"y\"; legal is True or False (default False)\n"
             "R: parameter whole is \"x\"; legal is a whole number (default 10)\n"
-            "R: unknown parameter \"colour\"; the rule takes bounded, choice, flag, maybe, number, "
-            "numbers, open, text, texts, whole");
+            "R: unknown parameter \"colour\"; the rule takes bounded, choice, empty, flag, maybe, "
+            "none, number, numbers, open, text, texts, whole");
 }
 
 }  // namespace

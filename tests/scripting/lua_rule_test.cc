@@ -1,8 +1,10 @@
-// What a rule in Lua may say and do while it judges.
+// What a rule in Lua may report and do while it judges.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "scripting/lua_rule_fixture.h"
 
 namespace cupel::testing {
@@ -17,7 +19,7 @@ Lines said(const std::string& body) { return describe(judged(body)); }
 
 // ---- self:issue and the like ----
 
-TEST(LuaRule, an_issue_says_what_is_found) {
+TEST(LuaRule, an_issue_is_a_finding) {
   EXPECT_THAT(said("self:issue { tensor = 'loss', worker = 'worker_0', value = 3, threshold = 2, "
                    "message = 'too large' }"),
               ElementsAre("fires loss worker_0 3 vs 2: too large"));
@@ -31,7 +33,7 @@ TEST(LuaRule, an_issue_without_worker_is_of_the_first_one_that_saved_the_tensor)
               ElementsAre("fires loss worker_2 1 vs NaN: value 1"));
 }
 
-TEST(LuaRule, an_issue_without_message_says_its_numbers) {
+TEST(LuaRule, an_issue_without_message_shows_its_numbers) {
   EXPECT_THAT(
       said("self:issue { tensor = 'a', value = 1.5 } "
            "self:issue { tensor = 'b', value = 1.5, threshold = 1 }"),
@@ -44,7 +46,7 @@ TEST(LuaRule, an_issue_with_a_message_needs_no_value) {
   EXPECT_FALSE(judged("self:issue { tensor = 'loss', message = 'odd' }").nan_seen());
 }
 
-TEST(LuaRule, mistakes_in_an_issue_are_told) {
+TEST(LuaRule, mistakes_in_an_issue_are_reported) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"self:issue()", "issue: tensor is not given"},
       {"self:issue {}", "issue: tensor is not given"},
@@ -66,7 +68,7 @@ TEST(LuaRule, mistakes_in_an_issue_are_told) {
   for (const auto& [body, text] : cases) EXPECT_THAT(mistake(body), HasSubstr(text)) << body;
 }
 
-TEST(LuaRule, an_issue_may_be_said_many_times) {
+TEST(LuaRule, an_issue_may_be_repeated) {
   const Verdict verdict =
       judged("for i = 1, 1005 do self:issue { tensor = 'loss', value = i } end");
   EXPECT_EQ(verdict.findings().size(), Verdict::kMaxFindings);
@@ -80,7 +82,7 @@ TEST(LuaRule, what_was_read_and_only_remembered_does_not_count_as_judged) {
   EXPECT_TRUE(verdict.applicable());
 }
 
-TEST(LuaRule, what_is_skipped_is_told_with_its_reason) {
+TEST(LuaRule, a_skip_has_its_reason) {
   EXPECT_THAT(said("self:skip { tensor = 'loss', worker = 'worker_0', reason = 'too odd' }"),
               ElementsAre("skips loss worker_0: too odd"));
 }
@@ -110,9 +112,9 @@ TEST(LuaRule, says_when_it_met_nan) {
   EXPECT_FALSE(judged("").nan_seen());
 }
 
-TEST(LuaRule, true_without_an_issue_is_refused_with_what_to_say_instead) {
+TEST(LuaRule, true_without_an_issue_is_refused_with_what_to_write_instead) {
   EXPECT_THAT(mistake("return true"),
-              HasSubstr("invoke_at_step returned true and found nothing: what is found is said by "
+              HasSubstr("invoke_at_step returned true and found nothing: findings are recorded by "
                         "self:issue{tensor = ..., value = ...}"));
   EXPECT_THAT(said("self:issue { tensor = 'loss', value = 1 } return true"),
               ElementsAre("fires loss worker_0 1 vs NaN: value 1"));
@@ -123,7 +125,7 @@ TEST(LuaRule, a_step_of_which_it_read_nothing_is_not_judged) {
   EXPECT_THAT(said("trial:tensor('loss'):value(step)"), IsEmpty());
 }
 
-TEST(LuaRule, a_step_without_what_it_needs_is_told_in_the_words_of_built_in_rules) {
+TEST(LuaRule, a_step_without_what_it_needs_is_reported_in_the_words_of_built_in_rules) {
   EXPECT_THAT(describe(judged("", "needs = { collections = 'gradients', reductions = 'mean' }")),
               ElementsAre("not applicable: nothing of the collection gradients was saved at this "
                           "step"));
@@ -142,9 +144,9 @@ TEST(LuaRule, any_bytes_in_words_come_out_as_json) {
   const RuleFiles files;
   RuleRunner runner(trial, {.wait = false});
   runner.add(files
-                 .file(rule_text("self:issue { tensor = 'a\\0\\xff\\x1b[2J', worker = '\\xc3', "
+                 .rule(rule_text("self:issue { tensor = 'a\\0\\xff\\x1b[2J', worker = '\\xc3', "
                                  "message = '\\0\\xfe' }"))
-                 .make(trial, ""));
+                 ->make(trial));
   const Result result = run_all(runner);
   EXPECT_THAT(to_json(result.verdicts.at(0)),
               HasSubstr("\"name\":\"a\\u0000\xEF\xBF\xBD\\u001b[2J\",\"worker\":\"\xEF\xBF\xBD\""));
@@ -165,14 +167,16 @@ TEST(LuaRule, two_made_of_one_file_keep_their_own) {
   const MemoryRun run = losses(2);
   Trial trial = run.open();
   const RuleFiles files;
-  const LuaRuleFile file =
-      files.file("local calls = 0\n" +
+  const auto rule =
+      files.rule("local calls = 0\n" +
                  rule_text("calls = calls + 1 self:issue { tensor = 'loss', value = calls }"));
-  const auto first = file.make(trial, "");
-  const auto second = file.make(trial, "");
-  first->evaluate(0, trial.snapshot());
-  EXPECT_EQ(second->evaluate(1, trial.snapshot()).findings().at(0).value, 1);
-  EXPECT_EQ(first->evaluate(1, trial.snapshot()).findings().at(0).value, 2);
+  const auto first = rule->make(trial);
+  const auto second = rule->make(trial);
+  RuleEvaluation(*first).at_step(0, RunFollower(trial).snapshot());
+  EXPECT_EQ(
+      RuleEvaluation(*second).at_step(1, RunFollower(trial).snapshot()).findings().at(0).value, 1);
+  EXPECT_EQ(RuleEvaluation(*first).at_step(1, RunFollower(trial).snapshot()).findings().at(0).value,
+            2);
 }
 
 TEST(LuaRule, self_knows_its_name_its_trial_and_the_other_runs) {
@@ -209,25 +213,24 @@ TEST(LuaRule, on_end_is_called_once_behind_the_last_step) {
   const RuleFiles files;
   RuleRunner runner(trial, {.wait = false});
   runner.add(files
-                 .file(rule_text("trial:tensor('loss'):value(step) self.last = step",
+                 .rule(rule_text("trial:tensor('loss'):value(step) self.last = step",
                                  "on_end = function(self) self:issue { tensor = 'loss', "
                                  "value = self.last } end"))
-                 .make(trial, ""));
+                 ->make(trial));
   EXPECT_THAT(run_all(runner).lines, ElementsAre("2 R IssuesFound", "end R IssuesFound"));
 }
 
-TEST(LuaRule, without_on_tick_and_on_end_says_nothing_there) {
+TEST(LuaRule, without_on_tick_and_on_end_finds_nothing_there) {
   JudgedRule rule(losses(1), rule_text(""));
   EXPECT_THAT(describe(rule.tick(1)), IsEmpty());
   EXPECT_THAT(describe(rule.at_the_end()), IsEmpty());
 }
 
-TEST(LuaRule, between_steps_nothing_of_a_step_can_be_said_that_nobody_hears) {
+TEST(LuaRule, between_steps_nothing_can_be_reported_of_a_step) {
   // A method that was kept is called when nothing is judged: while the file is run for another.
   const RuleFiles files;
-  EXPECT_THAT(error_of([&] {
-                files.file("local r = " + rule_text("").substr(7) + "\nr.issue { tensor = 'x' }");
-              }),
+  EXPECT_THAT(errors_text(files.read("local r = " + rule_text("").substr(7) +
+                                     "\nr.issue { tensor = 'x' }")),
               HasSubstr("attempt to call a nil value (field 'issue')"));
 }
 
@@ -279,7 +282,7 @@ TEST(LuaRule, waits_for_what_it_requires_of_another_run) {
   EXPECT_THROW(rule.verdict(2), StepUnavailable);
 }
 
-TEST(LuaRule, mistakes_in_required_are_told) {
+TEST(LuaRule, mistakes_in_required_are_reported) {
   EXPECT_THAT(mistake("", required("req:add('loss', 'x')")),
               HasSubstr("add: step is a string, not a whole number"));
   EXPECT_THAT(mistake("", required("req:add('loss', { 1.5 })")),
@@ -315,7 +318,7 @@ TEST(LuaRule, draws_the_same_random_numbers_at_every_run_and_others_than_another
   EXPECT_NE(drawn("A").first, drawn("A").second);
 }
 
-// ---- what --explain tells ----
+// ---- what --explain shows ----
 
 Lines explained(const std::string& body, const MemoryRun& run = losses(1)) {
   return JudgedRule(run, rule_text(body)).explained(0);
@@ -367,7 +370,7 @@ TEST(LuaRule, does_not_explain_what_it_then_skips_nor_what_it_read_of_other_step
                   rule_text("trial:tensor('loss'):value(step) "
                             "self:skip { tensor = 'loss', reason = 'odd' } "
                             "if step > 0 then trial:tensor('loss'):value(step - 1) end"));
-  rule.rule().set_explaining(true);
+  RuleEvaluation(rule.rule()).set_explaining(true);
   EXPECT_THAT(rule.verdict(2).observations(), IsEmpty());
 }
 
@@ -418,22 +421,12 @@ TEST(LuaRule, what_is_skipped_is_so_of_one_run) {
 
 // ---- as any rule ----
 
-TEST(LuaRule, is_called_as_in_its_file_and_tells_what_it_reads) {
+TEST(LuaRule, has_the_name_of_its_file_and_describes_what_it_reads) {
   JudgedRule rule(losses(1), rule_text("", "needs = { patterns = 'loss', raw = true }"));
   EXPECT_EQ(rule.rule().rule_name(), "R");
   EXPECT_EQ(rule.rule().what_it_reads(), "names matching \"loss\": raw values");
   EXPECT_EQ(JudgedRule(losses(1), rule_text("")).rule().what_it_reads(), "what its code asks for");
   EXPECT_FALSE(rule.rule().looks_back_by_itself());
-}
-
-TEST(LuaRule, a_file_with_other_rules_at_each_run_is_refused) {
-  const MemoryRun run = losses(1);
-  Trial trial = run.open();
-  const RuleFiles files;
-  const LuaRuleFile file = files.file(
-      "return cupel.rule { name = 'R' .. math.random(1, 1000000000), invoke_at_step = print }");
-  EXPECT_THAT(error_of([&] { file.make(trial, ""); }),
-              HasSubstr("its rules are others at each run"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rules of tests/scripting/parity say the same as the built-in ones of their names: the lines
-// of a runner, but for the time, over every case of tests/rules/cases and over runs made at random.
+// The rules of tests/scripting/parity give the same lines as the built-in ones of their names, but
+// for the time: over every case of tests/rules/cases, and over runs made at random.
 // Every case is a test, LuaParity/<Rule>.<case>.
 
 #include <gmock/gmock.h>
@@ -14,9 +14,12 @@
 #include <sstream>
 
 #include "cupel/core/error.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/scripting/lua_rules.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/rule_case.h"
 #include "rules/runner_results.h"
+#include "scripting/lua_rule_of.h"
 
 namespace cupel::testing {
 namespace {
@@ -29,14 +32,14 @@ constexpr std::array kRules = {"VanishingGradient", "ExplodingTensor", "LossNotD
 
 enum class Language { Cpp, Lua };
 
-LuaRuleFile lua_file(const std::string& rule) {
-  return LuaRuleFile(std::string(CUPEL_LUA_PARITY) + "/" + rule + ".lua");
+std::shared_ptr<const RuleDefinition> in_lua(const std::string& rule) {
+  return lua_rule(std::string(CUPEL_LUA_PARITY) + "/" + rule + ".lua");
 }
 
 std::unique_ptr<Rule> make(Language language, const std::string& rule, Trial& trial,
                            const RuleParameters& parameters) {
-  if (language == Language::Cpp) return make_builtin_rule(rule, trial, parameters);
-  return lua_file(rule).make(trial, "", parameters);
+  if (language == Language::Cpp) return builtin_rules().require(rule).make(trial, parameters);
+  return in_lua(rule)->make(trial, parameters);
 }
 
 // All lines in one text, so that a difference is shown.
@@ -73,7 +76,7 @@ Lines said_live(Language language, const RuleCase& rule_case) {
   for (const std::int64_t step : writer.numbers()) {
     writer.save(step);
     trial.refresh();
-    const Verdict verdict = rule->evaluate(step, trial.snapshot());
+    const Verdict verdict = RuleEvaluation(*rule).at_step(step, RunFollower(trial).snapshot());
     lines.push_back("step " + std::to_string(step) + (verdict.nan_seen() ? ", NaN" : ""));
     for (std::string& line : describe(verdict)) lines.push_back(std::move(line));
   }
@@ -82,7 +85,7 @@ Lines said_live(Language language, const RuleCase& rule_case) {
 
 std::string mistakes_in(const std::string& rule, const RuleParameters& parameters) {
   try {
-    lua_file(rule).needs("", parameters);
+    in_lua(rule)->needs(parameters);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -103,7 +106,8 @@ class ParityCase : public ::testing::Test {
   }
 
  private:
-  // Defaults are spelled otherwise, and what needs() finds is told when the parameters are legal.
+  // Defaults are spelled otherwise, and what needs() finds is reported when the parameters are
+  // legal.
   void expect_mistakes() const {
     const std::string text = mistakes_in(case_.rule, case_.parameters);
     for (const std::string& mistake : case_.mistakes) {
@@ -133,7 +137,7 @@ TEST(LuaParity, is_shown_by_every_case_of_four_rules) { EXPECT_GE(kRegistered, 5
 
 TEST(LuaParity, a_loss_that_nobody_chose_is_refused_before_there_is_a_run) {
   try {
-    lua_file("LossNotDecreasing").needs("", {{"use_losses_collection", "False"}});
+    in_lua("LossNotDecreasing")->needs({{"use_losses_collection", "False"}});
     FAIL() << "it is taken";
   } catch (const ScriptError& error) {
     EXPECT_THAT(error.problem, HasSubstr("which losses to look at is not given"));
@@ -143,7 +147,7 @@ TEST(LuaParity, a_loss_that_nobody_chose_is_refused_before_there_is_a_run) {
 
 TEST(LuaParity, a_pattern_that_does_not_compile_is_refused_before_there_is_a_run) {
   try {
-    lua_file("ExplodingTensor").needs("", {{"tensor_regex", "("}});
+    in_lua("ExplodingTensor")->needs({{"tensor_regex", "("}});
     FAIL() << "it is taken";
   } catch (const ScriptError& error) {
     EXPECT_THAT(error.problem, HasSubstr("'(', offset 1: missing closing parenthesis"));
@@ -153,7 +157,7 @@ TEST(LuaParity, a_pattern_that_does_not_compile_is_refused_before_there_is_a_run
 
 TEST(LuaParity, needs_are_those_of_the_built_in_rules) {
   for (const std::string rule : kRules)
-    EXPECT_EQ(describe(lua_file(rule).needs("")), describe(require_builtin_rule(rule).needs({})));
+    EXPECT_EQ(describe(in_lua(rule)->needs()), describe(builtin_rules().require(rule).needs({})));
 }
 
 /// Runs of a few tensors, of which anything may have been saved.

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "cupel/rules/rule.h"
+#include "cupel/rules/rule_evaluation.h"
 #include "cupel/scripting/script_limits.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -91,13 +93,16 @@ class MeasuredRule final : public Rule {
   std::string rule_name() const override { return rule_->rule_name(); }
   std::string what_it_reads() const override { return rule_->what_it_reads(); }
   Verdict invoke_at_step(std::int64_t step) override {
-    return usage_.of([&] { return rule_->evaluate(step, base_trial().snapshot()); });
+    return usage_.of(
+        [&] { return RuleEvaluation(*rule_).at_step(step, RunFollower(base_trial()).snapshot()); });
   }
   Verdict on_tick(std::chrono::steady_clock::time_point now) override {
-    return usage_.of([&] { return rule_->evaluate_tick(now, base_trial().snapshot()); });
+    return usage_.of(
+        [&] { return RuleEvaluation(*rule_).at_tick(now, RunFollower(base_trial()).snapshot()); });
   }
   Verdict on_end() override {
-    return usage_.of([&] { return rule_->evaluate_end(base_trial().snapshot()); });
+    return usage_.of(
+        [&] { return RuleEvaluation(*rule_).at_end(RunFollower(base_trial()).snapshot()); });
   }
 
  private:

@@ -1,6 +1,5 @@
 // Each file of rule_attacks/ is a file of rules that means harm. A runner judges a run by it,
-// beside a rule in Lua and a built-in one that behave, and what these say must be what they say
-// alone.
+// beside a rule in Lua and a built-in one that behave, which must give the same lines as alone.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +15,9 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/rules/rule_runner.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/scripting/lua_rules.h"
 #include "rules/rule_fixture.h"
+#include "scripting/lua_rule_of.h"
 #include "scripting/rule_attack_fixture.h"
 
 namespace cupel::testing {
@@ -28,6 +29,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 constexpr std::size_t kMemory = std::size_t{64} << 20U;
 constexpr std::size_t kLongestMessage = 10'000;
+constexpr std::size_t kMostErrors = 101;  // of a file
 constexpr auto kNever = std::chrono::minutes(5);
 constexpr const char* kAttack = "Attack";
 
@@ -76,16 +78,16 @@ class Log {
 };
 
 // Judges a run; without `attack` the neighbours judge it alone.
-Outcome judge(const std::string& neighbour, const LuaRuleFile* attack, bool waits, Usage& usage,
+Outcome judge(const std::string& neighbour, const RuleDefinition* attack, bool waits, Usage& usage,
               bool is_huge = false) {
   const AttackedRun run(is_huge);
   Trial trial = run.open();
   RuleRunner runner(trial, {.wait = waits,
                             .idle_timeout = std::chrono::milliseconds(300),
                             .tick_interval = std::chrono::milliseconds(1)});
-  runner.add(LuaRuleFile(neighbour).make(trial, ""));
+  runner.add(lua_rule(neighbour)->make(trial));
   if (attack != nullptr) {
-    auto rule = usage.of([&] { return attack->make(trial, kAttack); });
+    auto rule = usage.of([&] { return attack->make(trial); });
     runner.add(std::make_unique<MeasuredRule>(trial, std::move(rule), usage));
   }
   runner.add("VanishingGradient");
@@ -111,12 +113,12 @@ class RuleAttacks : public ::testing::TestWithParam<RuleAttack> {
         "local t = {} while true do t[#t + 1] = {} end end}";
     const Log log;
     const AttackFolder folder(small);
-    const LuaRuleFile file(folder.attack(), {.memory = std::size_t{1} << 20U});
+    const auto rule = lua_rule(folder.attack(), {.memory = std::size_t{1} << 20U});
     Usage usage;
-    ASSERT_EQ(reason_in(judge(folder.neighbour(), &file, false, usage).message), "memory");
+    ASSERT_EQ(reason_in(judge(folder.neighbour(), rule.get(), false, usage).message), "memory");
   }
 
-  // What stops it, in the call that it says.
+  // Returns what stops the attack, which has to be in the call that its file names.
   std::string attempt(const AttackFolder& folder, Usage& usage) {
     const RuleAttack& attack = GetParam();
     const ScriptLimits limits = limits_for(attack.reason);
@@ -126,10 +128,11 @@ class RuleAttacks : public ::testing::TestWithParam<RuleAttack> {
     EXPECT_FALSE(expected.empty());
     Outcome outcome;
     try {
-      const LuaRuleFile file = usage.of([&] { return LuaRuleFile(folder.attack(), limits); });
+      const RuleFile file = usage.of([&] { return read_lua_rules(folder.attack(), limits); });
+      const auto rule = rule_of(file, kAttack);
       if (attack.place == "load" && attack.reason != "nothing") return "nothing, while loading";
-      usage.of([&] { return file.needs(kAttack); });
-      outcome = judge(folder.neighbour(), &file, waits, usage, attack.is_huge);
+      usage.of([&] { return rule->needs(); });
+      outcome = judge(folder.neighbour(), rule.get(), waits, usage, attack.is_huge);
     } catch (const Error& error) {
       EXPECT_TRUE(attack.place == "load" || attack.place == "needs") << error.what();
       outcome = judge(folder.neighbour(), nullptr, waits, alone, attack.is_huge);
@@ -138,7 +141,11 @@ class RuleAttacks : public ::testing::TestWithParam<RuleAttack> {
     EXPECT_EQ(outcome.others, expected);
     for (const std::string& line : outcome.all) EXPECT_THAT(line, Not(HasSubstr(kSecret)));
     EXPECT_THAT(outcome.message, Not(HasSubstr(kSecret)));
-    EXPECT_LT(outcome.message.size(), kLongestMessage);
+    std::istringstream lines(outcome.message);
+    std::size_t errors = 0;
+    for (std::string line; std::getline(lines, line); ++errors)
+      EXPECT_LT(line.size(), kLongestMessage);
+    EXPECT_LE(errors, kMostErrors);
     const std::string reason = reason_in(outcome.message);
     return reason == attack.reason ? reason : reason + ": " + outcome.message;
   }

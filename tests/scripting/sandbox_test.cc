@@ -50,7 +50,7 @@ class Reach {
 TEST(Sandbox, scripts_reach_this_and_nothing_else) {
   Script script;
   lua_State* const lua = script.state.get();
-  lua_pushglobaltable(lua);
+  lua::LuaState::push_globals(lua);
   Reach reach(lua);
   reach.look("");
   lua_pop(lua, 1);
@@ -163,7 +163,9 @@ TEST(Sandbox, a_missing_global_names_the_nearest) {
 TEST(Sandbox, globals_can_be_closed) {
   Script script;
   script.run("known = 1");
-  lua::close_globals(script.state);
+  lua::Mistakes mistakes;
+  lua::close_globals(script.state, mistakes);
+  EXPECT_TRUE(mistakes.empty());
   EXPECT_EQ(script.run("known = 2 return known"), "2");
   EXPECT_THAT(script.error("other = 1").problem, HasSubstr("other is a new global"));
   EXPECT_THAT(script.error("table.insert(_G, 1)").problem, HasSubstr("1 is a new global"));

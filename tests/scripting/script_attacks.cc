@@ -51,7 +51,7 @@ AttackedScript::AttackedScript(const ScriptLimits& limits) : Script(limits, opti
   lua_State* const lua = state.get();
   lua_newtable(lua);
   lua::add_value_functions(lua);
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  lua::LuaState::push_globals(lua);
   lua_insert(lua, -2);
   lua_pushliteral(lua, "cupel");
   lua_insert(lua, -2);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "scripting/lua_rule_fixture.h"
 
 namespace cupel::testing {
@@ -189,9 +191,9 @@ ScriptLimit limit_reached(const MemoryRun& run, const std::string& body,
                           const ScriptLimits& limits) {
   Trial trial = run.open();
   const RuleFiles files;
-  const auto rule = LuaRuleFile(files.write("rule.lua", rule_text(body)), limits).make(trial, "");
+  const auto rule = lua_rule(files.write("rule.lua", rule_text(body)), limits)->make(trial);
   try {
-    rule->evaluate(0, trial.snapshot());
+    RuleEvaluation(*rule).at_step(0, RunFollower(trial).snapshot());
   } catch (const ScriptError& error) {
     return error.limit;
   } catch (const Error&) {
@@ -243,9 +245,11 @@ TEST(TensorObject, a_value_of_more_than_half_of_the_memory_can_be_read) {
   run.worker().save(0, {filled("w", 1U << 20U, 1)}).finish();
   Trial trial = run.open();
   const RuleFiles files;
-  const LuaRuleFile file(files.write("rule.lua", rule_text("trial:tensor('w'):value(0)")),
-                         {.memory = std::size_t{6} << 20U});
-  EXPECT_THAT(describe(file.make(trial, "")->evaluate(0, trial.snapshot())), IsEmpty());
+  const auto rule = lua_rule(files.write("rule.lua", rule_text("trial:tensor('w'):value(0)")),
+                             {.memory = std::size_t{6} << 20U});
+  EXPECT_THAT(
+      describe(RuleEvaluation(*rule->make(trial)).at_step(0, RunFollower(trial).snapshot())),
+      IsEmpty());
 }
 
 TEST(TensorObject, its_text_says_what_it_is) {

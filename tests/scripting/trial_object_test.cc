@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/trial/run_follower.h"
 #include "scripting/lua_rule_fixture.h"
 
 namespace cupel::testing {
@@ -43,13 +45,13 @@ MemoryRun two_workers() {
   return run;
 }
 
-constexpr std::int64_t kLast = 7;
+constexpr std::int64_t kLastStep = 7;
 
-std::string asked(const std::string& query, std::int64_t step = kLast) {
+std::string asked_trial(const std::string& query, std::int64_t step = kLastStep) {
   return answer(two_workers(), "return say(" + query + ")", step);
 }
-std::string refused(const std::string& query) {
-  return JudgedRule(two_workers(), rule_text("local x = " + query)).error(kLast);
+std::string refused_query(const std::string& query) {
+  return JudgedRule(two_workers(), rule_text("local x = " + query)).error(kLastStep);
 }
 
 TEST(TrialObject, names_tensors_as_the_trial_does) {
@@ -69,48 +71,50 @@ TEST(TrialObject, names_tensors_as_the_trial_does) {
       {"{ collection = 'absent' }", {.collection = "absent"}},
   };
   for (const auto& [argument, query] : cases)
-    EXPECT_EQ(asked("trial:tensor_names(" + argument + ")"), joined(trial.tensor_names(query)))
+    EXPECT_EQ(asked_trial("trial:tensor_names(" + argument + ")"),
+              joined(trial.tensor_names(query)))
         << argument;
 }
 
 TEST(TrialObject, answers_about_steps_and_modes_as_the_trial_does) {
   const MemoryRun run = two_workers();
   const Trial trial = run.open();
-  EXPECT_EQ(asked("trial:steps()"), joined(trial.steps()));
-  EXPECT_EQ(asked("trial:steps('train')"), joined(trial.steps(Mode::Train)));
-  EXPECT_EQ(asked("trial:steps('EVAL')"), "{0}");
-  EXPECT_EQ(asked("trial:steps('PREDICT')"), "{}");
-  EXPECT_EQ(asked("trial:modes()"), "{TRAIN,EVAL}");
-  EXPECT_EQ(asked("trial:mode(3), trial:mode(5), trial:mode(4)"), "EVAL TRAIN");
-  EXPECT_EQ(asked("trial:mode_step(5)"), "2");
-  EXPECT_EQ(asked("tostring(trial:mode_step(4))"), "nil");
-  EXPECT_EQ(asked("trial:global_step('TRAIN', 2), trial:global_step('eval', 0)"), "5 3");
-  EXPECT_EQ(asked("tostring(trial:global_step('EVAL', 1))"), "nil");
-  EXPECT_EQ(asked("trial:global_step('GLOBAL', 5)"), "5");
-  EXPECT_EQ(asked("trial:last_complete_step()"), std::to_string(trial.last_complete_step()));
+  EXPECT_EQ(asked_trial("trial:steps()"), joined(trial.steps()));
+  EXPECT_EQ(asked_trial("trial:steps('train')"), joined(trial.steps(Mode::Train)));
+  EXPECT_EQ(asked_trial("trial:steps('EVAL')"), "{0}");
+  EXPECT_EQ(asked_trial("trial:steps('PREDICT')"), "{}");
+  EXPECT_EQ(asked_trial("trial:modes()"), "{TRAIN,EVAL}");
+  EXPECT_EQ(asked_trial("trial:mode(3), trial:mode(5), trial:mode(4)"), "EVAL TRAIN");
+  EXPECT_EQ(asked_trial("trial:mode_step(5)"), "2");
+  EXPECT_EQ(asked_trial("tostring(trial:mode_step(4))"), "nil");
+  EXPECT_EQ(asked_trial("trial:global_step('TRAIN', 2), trial:global_step('eval', 0)"), "5 3");
+  EXPECT_EQ(asked_trial("tostring(trial:global_step('EVAL', 1))"), "nil");
+  EXPECT_EQ(asked_trial("trial:global_step('GLOBAL', 5)"), "5");
+  EXPECT_EQ(asked_trial("trial:last_complete_step()"), std::to_string(trial.last_complete_step()));
 }
 
 TEST(TrialObject, shows_nothing_behind_the_step_that_is_judged) {
-  EXPECT_EQ(asked("trial:steps()", 3), "{0,3}");
-  EXPECT_EQ(asked("trial:has_tensor('gradient/b')", 3), "false");
-  EXPECT_EQ(asked("trial:modes()", 0), "{TRAIN}");
+  EXPECT_EQ(asked_trial("trial:steps()", 3), "{0,3}");
+  EXPECT_EQ(asked_trial("trial:has_tensor('gradient/b')", 3), "false");
+  EXPECT_EQ(asked_trial("trial:modes()", 0), "{TRAIN}");
 }
 
 TEST(TrialObject, answers_about_tensors_and_workers_as_the_trial_does) {
-  EXPECT_EQ(asked("trial:has_tensor('loss'), trial:has_tensor('los')"), "true false");
-  EXPECT_EQ(asked("trial:tensor('gradient/a'):name()"), "gradient/a");
-  EXPECT_EQ(asked("trial:workers()"), "{worker_2,worker_10}");
-  EXPECT_EQ(asked("trial:missing_workers(5)"), "{}");
-  EXPECT_EQ(asked("trial:missing_workers(7)"), "{worker_10}");
-  EXPECT_EQ(asked("trial:name()"), two_workers().open().name());
+  EXPECT_EQ(asked_trial("trial:has_tensor('loss'), trial:has_tensor('los')"), "true false");
+  EXPECT_EQ(asked_trial("trial:tensor('gradient/a'):name()"), "gradient/a");
+  EXPECT_EQ(asked_trial("trial:workers()"), "{worker_2,worker_10}");
+  EXPECT_EQ(asked_trial("trial:missing_workers(5)"), "{}");
+  EXPECT_EQ(asked_trial("trial:missing_workers(7)"), "{worker_10}");
+  EXPECT_EQ(asked_trial("trial:name()"), two_workers().open().name());
 }
 
 TEST(TrialObject, tells_of_collections) {
-  EXPECT_EQ(asked("trial:collections()"), "{gradients,losses}");
-  EXPECT_EQ(asked("trial:collection('gradients').name"), "gradients");
-  EXPECT_EQ(asked("trial:collection('gradients').include_regex"), "{^gradient}");
-  EXPECT_EQ(asked("trial:collection('gradients').tensor_names"), "{gradient/a,gradient/b,listed}");
-  EXPECT_EQ(asked("trial:collection('absent').tensor_names"), "{}");
+  EXPECT_EQ(asked_trial("trial:collections()"), "{gradients,losses}");
+  EXPECT_EQ(asked_trial("trial:collection('gradients').name"), "gradients");
+  EXPECT_EQ(asked_trial("trial:collection('gradients').include_regex"), "{^gradient}");
+  EXPECT_EQ(asked_trial("trial:collection('gradients').tensor_names"),
+            "{gradient/a,gradient/b,listed}");
+  EXPECT_EQ(asked_trial("trial:collection('absent').tensor_names"), "{}");
 }
 
 TEST(TrialObject, mistakes_in_a_query_are_told) {
@@ -142,13 +146,14 @@ TEST(TrialObject, mistakes_in_a_query_are_told) {
       {"trial:each()", "each: step is not given"},
       {"trial:each { step = 1, reductions = { 'men' } }", "men"},
   };
-  for (const auto& [query, text] : cases) EXPECT_THAT(refused(query), HasSubstr(text)) << query;
+  for (const auto& [query, text] : cases)
+    EXPECT_THAT(refused_query(query), HasSubstr(text)) << query;
 }
 
 TEST(TrialObject, cannot_be_changed_and_shows_no_address) {
-  EXPECT_THAT(refused("(function() trial.x = 1 end)()"),
+  EXPECT_THAT(refused_query("(function() trial.x = 1 end)()"),
               HasSubstr("attempt to index a trial value"));
-  EXPECT_EQ(asked("tostring(trial)"), "trial");
+  EXPECT_EQ(asked_trial("tostring(trial)"), "trial");
 }
 
 // ---- trial:each ----
@@ -158,7 +163,7 @@ constexpr const char* kRows =
     "worker .. ' ' .. tostring(x) .. ' ' .. tostring(y) end return table.concat(rows, '; ')";
 
 std::string rows(const std::string& argument, const MemoryRun& run = two_workers(),
-                 std::int64_t step = kLast) {
+                 std::int64_t step = kLastStep) {
   std::string body = kRows;
   return answer(run, body.replace(body.find('%'), 1, argument), step);
 }
@@ -242,9 +247,9 @@ TEST(TrialObject, each_counts_its_rows_twice_while_their_room_grows) {
       "local means = {} for i = 1, 20 do means[i] = 'mean' end "
       "trial:each { step = 0, reductions = means }";
   const auto rule =
-      LuaRuleFile(files.write("rule.lua", rule_text(body)), {.memory = std::size_t{4} << 20U})
-          .make(trial, "");
-  EXPECT_THROW(rule->evaluate(0, trial.snapshot()), ScriptError);
+      lua_rule(files.write("rule.lua", rule_text(body)), {.memory = std::size_t{4} << 20U})
+          ->make(trial);
+  EXPECT_THROW(RuleEvaluation(*rule).at_step(0, RunFollower(trial).snapshot()), ScriptError);
 }
 
 TEST(TrialObject, each_may_be_left_early_and_begun_again) {

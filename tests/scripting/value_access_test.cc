@@ -102,7 +102,7 @@ TEST_F(ValueAccess, an_index_beyond_the_ends_is_an_error_with_the_shape) {
   EXPECT_THAT(problem("return v[math.mininteger]"), HasSubstr("is not in 1 to 2 of v"));
   EXPECT_THAT(problem("return v[math.maxinteger]"), HasSubstr("is not in 1 to 2 of v"));
   EXPECT_EQ(problem("return s[1]"), "v[i]: s has no axes; its element is v:item()");
-  EXPECT_EQ(problem("return v[1.5]"), "v[i]: the index is an integer, not 1.5");
+  EXPECT_EQ(problem("return v[1.5]"), "v[i]: the index is no whole number");
   EXPECT_EQ(problem("return v[{}]"), "v[i]: the index is a table");
   EXPECT_EQ(problem("return #s"), "#: s has no axes");
 }
@@ -123,7 +123,7 @@ TEST_F(ValueAccess, at_takes_an_index_for_each_axis) {
             "at: index 4 is not in 1 to 3 of axis 2 of v, whose shape is [2, 3]");
   EXPECT_EQ(problem("return v:at(0, 1)"),
             "at: index 0 is not in 1 to 2 of axis 1 of v, whose shape is [2, 3]");
-  EXPECT_EQ(problem("return v:at(1, 'x')"), "at: an index is an integer, not string");
+  EXPECT_EQ(problem("return v:at(1, 'x')"), "at: an index is a string, not a whole number");
   EXPECT_THAT(problem("return nothing:at(1, 1)"), HasSubstr("is not in 1 to 0 of axis 1"));
 }
 
@@ -186,10 +186,9 @@ TEST_F(ValueAccess, a_slice_beyond_the_ends_is_an_error_with_the_shape) {
   EXPECT_EQ(problem("return s:slice()"),
             "slice: axis 1 is not among the 0 of s, whose shape is []");
   EXPECT_EQ(problem("return v:slice(1, 1, 2, 0)"), "slice: a step is 1 or more, not 0");
-  EXPECT_EQ(problem("return v:slice{axes = 1}"),
-            "slice: there is no option axes; did you mean axis?");
-  EXPECT_EQ(problem("return v:slice(nil, 2)"), "slice: the axis is an integer, not nil");
-  EXPECT_EQ(problem("return v:slice('x')"), "slice: a table of options is expected, not string");
+  EXPECT_EQ(problem("return v:slice{axes = 1}"), "slice does not know axes; did you mean axis?");
+  EXPECT_EQ(problem("return v:slice(nil, 2)"), "slice: axis is not given");
+  EXPECT_EQ(problem("return v:slice('x')"), "slice takes a table of named arguments, not a string");
 }
 
 TEST_F(ValueAccess, a_step_may_be_as_large_as_integers_are) {
@@ -220,8 +219,9 @@ TEST_F(ValueAccess, another_number_of_elements_is_an_error_with_both) {
   EXPECT_THAT(problem("return v:reshape(-1, -1)"), HasSubstr("not those of the shape [-1, -1]"));
   EXPECT_THAT(problem("return v:reshape(-2, -3)"), HasSubstr("not those of the shape [-2, -3]"));
   EXPECT_THAT(problem("return nothing:reshape(-1, 0)"), HasSubstr("of the shape [-1, 0]"));
-  EXPECT_EQ(problem("return v:reshape('6')"), "reshape: an extent is an integer, not string");
-  EXPECT_EQ(problem("return v:reshape{2, {}}"), "reshape: an extent is an integer, not table");
+  EXPECT_EQ(problem("return v:reshape('6')"), "reshape: an extent is a string, not a whole number");
+  EXPECT_EQ(problem("return v:reshape{2, {}}"),
+            "reshape: an extent is a table, not a whole number");
   EXPECT_EQ(problem("local t = {} for i = 1, 33 do t[i] = 1 end return v:reshape(t)"),
             "reshape: a shape has 32 axes at most");
 }

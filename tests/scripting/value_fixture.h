@@ -52,15 +52,15 @@ class ValueScript : public Script {
   lua::Array array(const std::string& expression) {
     std::shared_ptr<lua::Array> array;
     look(expression, [&](lua_State* lua) {
-      array =
-          std::make_shared<lua::Array>(lua::elements_of(lua, lua::check_value(lua, 1, "the test")));
+      array = std::make_shared<lua::Array>(
+          lua::elements_of(lua, lua::check_object<lua::Value>(lua, 1)));
     });
     return *array;
   }
 
  private:
   static void set_global(lua_State* lua, const char* name) {
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+    lua::LuaState::push_globals(lua);
     lua_insert(lua, -2);
     lua_pushstring(lua, name);
     lua_insert(lua, -2);

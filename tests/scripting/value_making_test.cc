@@ -86,12 +86,13 @@ TEST_F(ValueMaking, an_unknown_dtype_is_an_error_with_the_nearest) {
             "value: no values of dtype f31 are made here; did you mean f32?");
   EXPECT_THAT(problem("cupel.value({1}, {dtype = 'f16'})"),
               HasSubstr("no values of dtype f16 are made here"));
-  EXPECT_EQ(problem("cupel.value({1}, {dtype = 3})"), "value: dtype is a name, not number");
+  EXPECT_EQ(problem("cupel.value({1}, {dtype = 3})"), "value: dtype is a number, not a text");
   EXPECT_EQ(problem("cupel.value({1}, {dtpye = 'f32'})"),
-            "value: there is no option dtpye; did you mean dtype?");
+            "value does not know dtpye; did you mean dtype?");
   EXPECT_EQ(problem("cupel.value({1}, 'f32')"),
-            "value: a table of options is expected, not string");
-  EXPECT_EQ(problem("cupel.value({1}, {'f32'})"), "value: there is no option without a name");
+            "value takes a table of named arguments, not a string");
+  EXPECT_EQ(problem("cupel.value({1}, {'f32'})"),
+            "value takes names, and has an entry without one");
 }
 
 TEST_F(ValueMaking, a_flat_table_takes_the_shape_that_is_asked_for) {
@@ -149,7 +150,7 @@ TEST_F(ValueMaking, zeros_are_of_any_numeric_dtype) {
 TEST_F(ValueMaking, zeros_of_no_shape_are_an_error) {
   EXPECT_EQ(problem("cupel.zeros(3)"), "zeros: a table of extents is expected, not number");
   EXPECT_EQ(problem("cupel.zeros{-1}"), "zeros: the shape [-1] has a negative extent");
-  EXPECT_EQ(problem("cupel.zeros{1.5}"), "zeros: an extent is an integer, not 1.5");
+  EXPECT_EQ(problem("cupel.zeros{1.5}"), "zeros: an extent is no whole number");
   EXPECT_EQ(problem("cupel.zeros({1}, {dtype = 'utf8'})"), "zeros: texts are no numbers");
   EXPECT_EQ(problem("cupel.zeros{1 << 40, 1 << 40}"),
             "zeros: the shape [1099511627776, 1099511627776] has more elements than any memory");

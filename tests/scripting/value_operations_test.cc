@@ -177,12 +177,12 @@ TEST_F(ValueOperations, what_is_no_operand_is_told) {
 TEST_F(ValueOperations, bounds_and_tolerances_are_numbers_that_make_sense) {
   EXPECT_EQ(problem("return a:clip(2, 1)"), "clip: the lower bound is not below the upper one");
   EXPECT_EQ(problem("return a:clip(0/0, 1)"), "clip: the lower bound is not below the upper one");
-  EXPECT_EQ(problem("return a:clip('0')"), "clip: a bound is a number or nil, not string");
+  EXPECT_EQ(problem("return a:clip('0')"), "clip: least is a string, not a number");
   EXPECT_EQ(problem("return a:isclose(a, {rtol = -1})"), "isclose: rtol and atol are 0 or more");
   EXPECT_EQ(problem("return a:allclose(a, {tol = 1})"),
-            "allclose: there is no option tol; did you mean rtol or atol?");
+            "allclose does not know tol; did you mean rtol or atol?");
   EXPECT_EQ(problem("return a:allclose(a, {rtol = 'x'})"),
-            "allclose: rtol is a number, not string");
+            "allclose: rtol is a string, not a number");
 }
 
 }  // namespace

@@ -90,11 +90,11 @@ TEST_F(ValueReductions, an_axis_that_is_not_there_is_told_with_the_shape) {
     EXPECT_EQ(problem("return v:" + call + "{axis = 3}"),
               call + ": axis 3 is not among the 2 of v, whose shape is [2, 3]");
     EXPECT_EQ(problem("return v:" + call + "{axes = 1}"),
-              call + ": there is no option axes; did you mean axis?");
+              call + " does not know axes; did you mean axis?");
     EXPECT_EQ(problem("return v:" + call + "{axis = 'x'}"),
-              call + ": axis is an integer, not string");
+              call + ": axis is a string, not a whole number");
     EXPECT_EQ(problem("return v:" + call + "(1)"),
-              call + ": a table of options is expected, not number");
+              call + " takes a table of named arguments, not a number");
   }
   EXPECT_EQ(problem("return v:sum{axis = 0}"),
             "sum: axis 0 is not among the 2 of v, whose shape is [2, 3]");
@@ -102,7 +102,7 @@ TEST_F(ValueReductions, an_axis_that_is_not_there_is_told_with_the_shape) {
 
 TEST_F(ValueReductions, by_an_unknown_name_are_an_error) {
   EXPECT_THAT(problem("return v:reduction('maen')"), HasSubstr("maen"));
-  EXPECT_EQ(problem("return v:reduction(1)"), "reduction: a name is expected, not number");
+  EXPECT_EQ(problem("return v:reduction(1)"), "reduction: name is a number, not a text");
 }
 
 TEST_F(ValueReductions, what_is_not_0_is_counted) {
@@ -124,7 +124,7 @@ TEST_F(ValueReductions, counts_are_of_what_is_special) {
   EXPECT_EQ(script.run("local c = x" + text), "1 1 1 2");
   EXPECT_EQ(script.run("local c = x:abs()" + text), "1 2 0 2");
   EXPECT_EQ(script.run("local c = cupel.value({0, 5, 0}, {dtype = 'u8'})" + text), "0 0 0 2");
-  EXPECT_EQ(problem("return v:counts{axis = 1}"), "counts: there is no option axis");
+  EXPECT_EQ(problem("return v:counts{axis = 1}"), "counts does not know axis");
 }
 
 TEST_F(ValueReductions, the_largest_and_the_least_are_found_from_1_on) {
@@ -150,7 +150,7 @@ TEST_F(ValueReductions, quantiles_are_between_elements) {
   EXPECT_THAT(script.number("nothing:quantile(0.5)"), IsNan());
   EXPECT_EQ(problem("return v:quantile(1.5)"), "quantile: q is 0 to 1, not 1.5");
   EXPECT_THAT(problem("return v:quantile(0/0)"), HasSubstr("quantile: q is 0 to 1, not "));
-  EXPECT_EQ(problem("return v:quantile()"), "quantile: q is a number, not no value");
+  EXPECT_EQ(problem("return v:quantile()"), "quantile: q is not given");
 }
 
 TEST_F(ValueReductions, norms_are_of_any_order_above_0) {
@@ -163,7 +163,7 @@ TEST_F(ValueReductions, norms_are_of_any_order_above_0) {
   EXPECT_THAT(doubles("v:norm(2, {axis = 1})"), ElementsAre(std::sqrt(17.0), 2, std::sqrt(45.0)));
   EXPECT_EQ(problem("return v:norm(0)"), "norm: p is more than 0, not 0");
   EXPECT_EQ(problem("return v:norm(-1)"), "norm: p is more than 0, not -1");
-  EXPECT_EQ(problem("return v:norm('2')"), "norm: p is a number, not string");
+  EXPECT_EQ(problem("return v:norm('2')"), "norm: p is a string, not a number");
 }
 
 TEST_F(ValueReductions, histograms_have_edges_and_what_is_outside) {
@@ -184,16 +184,17 @@ TEST_F(ValueReductions, histograms_of_wrong_bins_are_an_error) {
   EXPECT_EQ(problem("return v:histogram{bins = 0}"), "histogram: there are 1 to 10000 bins, not 0");
   EXPECT_EQ(problem("return v:histogram{bins = 10001}"),
             "histogram: there are 1 to 10000 bins, not 10001");
-  EXPECT_EQ(problem("return v:histogram{bins = 1.5}"), "histogram: bins is an integer, not 1.5");
-  EXPECT_EQ(problem("return v:histogram{range = 1}"), "histogram: range is a table of two numbers");
+  EXPECT_EQ(problem("return v:histogram{bins = 1.5}"), "histogram: bins is no whole number");
+  EXPECT_EQ(problem("return v:histogram{range = 1}"),
+            "histogram: range is a number, not a list of numbers");
   EXPECT_EQ(problem("return v:histogram{range = {1}}"),
-            "histogram: the range's end is a number, not nil");
+            "histogram: range is a table of two numbers");
   EXPECT_EQ(problem("return v:histogram{range = {2, 1}}"),
             "histogram: a range is of finite numbers, the lower one first");
   EXPECT_EQ(problem("return v:histogram{range = {0, math.huge}}"),
             "histogram: a range is of finite numbers, the lower one first");
   EXPECT_EQ(problem("return v:histogram{bin = 3}"),
-            "histogram: there is no option bin; did you mean bins?");
+            "histogram does not know bin; did you mean bins?");
 }
 
 TEST_F(ValueReductions, texts_have_none) {
@@ -244,7 +245,7 @@ TEST_F(ValueReductions, pairs_of_different_shapes_are_an_error_with_both) {
   EXPECT_EQ(problem("return v:cosine_similarity(v:flatten())"),
             "cosine_similarity: shapes [2, 3] of v and [6] of v are not the same");
   EXPECT_EQ(problem("return v:dot(1)"), "dot: a value is expected, not number");
-  EXPECT_EQ(problem("return v:dot(v, {axis = 1})"), "dot: there is no option axis");
+  EXPECT_EQ(problem("return v:dot(v, {axis = 1})"), "dot does not know axis");
 }
 
 }  // namespace

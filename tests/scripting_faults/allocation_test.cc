@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -12,13 +13,17 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
-#include "cupel/scripting/lua_rule_file.h"
+#include "cupel/rules/rule_evaluation.h"
+#include "cupel/scripting/lua_rules.h"
+#include "cupel/trial/run_follower.h"
 #include "rules/rule_fixture.h"
+#include "scripting/lua_rule_of.h"
 #include "scripting_faults/failing_new.h"
 
 namespace cupel::testing {
@@ -54,6 +59,17 @@ return cupel.rule {
 }
 )lua";
 
+constexpr const char* kMistakes = R"lua(
+local helper = require("helper")
+local rule = cupel.rule {
+  name = "two words",
+  params = {limit = {default = 3, at_least = 4}, ["a b"] = 1, c = {kind = "it", type = 5}},
+  needs = {patterns = "(", reductons = {"mean"}},
+  invoke_at_step = function() prnt(helper) end,
+}
+return {rule, rule, cupel.rule(5), {}}
+)lua";
+
 class Folder {
  public:
   Folder()
@@ -61,6 +77,7 @@ class Folder {
               ("cupel_allocation_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(path_);
     std::ofstream(path_ / "rule.lua") << kRule;
+    std::ofstream(path_ / "mistakes.lua") << kMistakes;
     std::ofstream(path_ / "helper.lua") << "return {one = 1}";
   }
   ~Folder() {
@@ -70,6 +87,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   std::string rule() const { return (path_ / "rule.lua").string(); }
+  std::string mistakes() const { return (path_ / "mistakes.lua").string(); }
 
  private:
   std::filesystem::path path_;
@@ -93,19 +111,21 @@ class Allocations : public ::testing::Test {
   }
   ~Allocations() override { set_log_sink({}); }
 
-  // Everything that a rule is asked for, and what it said.
+  // Calls everything of a rule, and returns its findings.
   Lines live(const ScriptLimits& limits = {}) {
-    const LuaRuleFile file(folder_.rule(), limits);
-    file.needs("");
-    const auto rule = file.make(trial_, "");
-    rule->set_explaining(true);
+    const auto definition = lua_rule(folder_.rule(), limits);
+    definition->needs();
+    const auto rule = definition->make(trial_);
+    RuleEvaluation(*rule).set_explaining(true);
     Lines lines;
     const auto take = [&](const Verdict& verdict) {
       for (std::string& line : describe(verdict)) lines.push_back(std::move(line));
     };
-    for (std::int64_t step = 0; step < 2; ++step) take(rule->evaluate(step, trial_.snapshot()));
-    take(rule->evaluate_tick(std::chrono::steady_clock::time_point(), trial_.snapshot()));
-    take(rule->evaluate_end(trial_.snapshot()));
+    for (std::int64_t step = 0; step < 2; ++step)
+      take(RuleEvaluation(*rule).at_step(step, RunFollower(trial_).snapshot()));
+    take(RuleEvaluation(*rule).at_tick(std::chrono::steady_clock::time_point(),
+                                       RunFollower(trial_).snapshot()));
+    take(RuleEvaluation(*rule).at_end(RunFollower(trial_).snapshot()));
     return lines;
   }
 
@@ -141,6 +161,30 @@ TEST_F(Allocations, any_of_ours_may_fail) {
   EXPECT_EQ(live(), expected);
 }
 
+TEST_F(Allocations, any_of_ours_may_fail_while_mistakes_are_collected) {
+  const std::string expected = errors_text(read_lua_rules(folder_.mistakes()));
+  ASSERT_EQ(std::ranges::count(expected, '\n'), 9) << expected;
+  std::int64_t failures = 0;
+  for (std::int64_t nth = 1;; ++nth) {
+    bool has_failed = false;
+    try {
+      const FailingNew failing(nth);
+      const RuleFile file = read_lua_rules(folder_.mistakes());
+      has_failed = failing.has_failed();
+      // The limit of memory is what a failure inside of the script is called.
+      if (errors_text(file).find("of memory is reached") == std::string::npos) {
+        EXPECT_EQ(errors_text(file), expected) << nth;
+      }
+    } catch (const std::bad_alloc&) {
+      has_failed = true;
+    }
+    if (!has_failed) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 200);
+  EXPECT_EQ(errors_text(read_lua_rules(folder_.mistakes())), expected);
+}
+
 TEST_F(Allocations, any_of_Luas_may_fail) {
   const Lines expected = live();
   int failures = 0;
@@ -151,6 +195,10 @@ TEST_F(Allocations, any_of_Luas_may_fail) {
       has_room = true;
     } catch (const ScriptError& error) {
       EXPECT_EQ(error.limit, ScriptLimit::Memory) << error.what();
+      ++failures;
+    } catch (const UsageError& error) {  // the errors of the file
+      EXPECT_NE(std::string_view(error.what()).find("of memory is reached"), std::string::npos)
+          << error.what();
       ++failures;
     } catch (const std::bad_alloc&) {
       ++failures;  // not even a state has room

@@ -3,16 +3,16 @@
 #include <set>
 #include <stdexcept>
 
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/rules/rule_runner.h"
 
 namespace cupel::training {
 
 std::vector<std::string> judging_rules() {
   std::vector<std::string> names;
-  for (const BuiltinRule& rule : builtin_rules())
-    if (rule.name != "SimilarAcrossRuns" && rule.name != "StalledTrainingRule")
-      names.emplace_back(rule.name);
+  for (const auto& rule : builtin_rules().definitions())
+    if (rule->name != "SimilarAcrossRuns" && rule->name != "StalledTrainingRule")
+      names.emplace_back(rule->name);
   return names;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cupel/rules/parameters.h"
+#include "cupel/rules/rule_parameter.h"
 #include "cupel/store/store.h"
 
 namespace cupel::training {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cupel/core/log.h"
-#include "cupel/rules/builtin_rules.h"
+#include "cupel/rules/rule_catalog.h"
 #include "docs/markdown.h"
 #include "training/table.h"
 #include "training/train.h"

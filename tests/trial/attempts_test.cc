@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -79,23 +80,23 @@ TEST(Attempts, one_that_commits_nothing_before_the_end_makes_nothing_damage) {
 TEST(Attempts, a_later_one_may_start_while_the_run_is_read) {
   RestartedRun run;
   const Trial trial = run.open();
-  const auto before = trial.snapshot();
-  EXPECT_EQ(trial.rewound_to(*before), std::nullopt);
+  const auto before = RunFollower(trial).snapshot();
+  EXPECT_EQ(RunFollower(trial).rewound_to(*before), std::nullopt);
   WorkerWriter second = run.restart();
   RestartedRun::save(second, {2}, 2);
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
   EXPECT_EQ(trial.last_complete_step(), 2);
-  EXPECT_EQ(trial.rewound_to(*before), 2);
+  EXPECT_EQ(RunFollower(trial).rewound_to(*before), 2);
 }
 
 TEST(Attempts, one_that_takes_nothing_back_rewinds_nothing) {
   RestartedRun run;
   const Trial trial = run.open();
-  const auto before = trial.snapshot();
+  const auto before = RunFollower(trial).snapshot();
   WorkerWriter second = run.restart();
   RestartedRun::save(second, {4}, 2);
   trial.refresh();
-  EXPECT_EQ(trial.rewound_to(*before), std::nullopt);
+  EXPECT_EQ(RunFollower(trial).rewound_to(*before), std::nullopt);
 }
 
 TEST(Attempts, rewinding_names_the_first_step_taken_back) {
@@ -103,12 +104,12 @@ TEST(Attempts, rewinding_names_the_first_step_taken_back) {
   WorkerWriter first = run.worker();
   first.save_steps({0, 10, 20, 30});
   const Trial trial = run.open();
-  const auto before = trial.snapshot();
+  const auto before = RunFollower(trial).snapshot();
   run.worker({"worker_0", 1, 1}).save_steps({15});
   trial.refresh();
-  EXPECT_EQ(trial.rewound_to(*before), 20);
-  const auto after = trial.snapshot();
-  EXPECT_EQ(trial.rewound_to(*after), std::nullopt);
+  EXPECT_EQ(RunFollower(trial).rewound_to(*before), 20);
+  const auto after = RunFollower(trial).snapshot();
+  EXPECT_EQ(RunFollower(trial).rewound_to(*after), std::nullopt);
 }
 
 TEST(Attempts, an_old_snapshot_keeps_what_was_taken_back) {
@@ -137,7 +138,7 @@ TEST(Attempts, one_worker_may_go_back_alone) {
   EXPECT_THAT(trial.missing_workers(2), ElementsAre("b"));
 }
 
-TEST(Attempts, damage_in_an_earlier_one_is_told_and_the_later_one_is_read) {
+TEST(Attempts, damage_in_an_earlier_one_is_reported_and_the_later_one_is_read) {
   RestartedRun run;
   run.first.seal();
   flip_bit(*run.store, run.first.index_key(), 900);

@@ -10,6 +10,7 @@
 #include "cupel/core/error.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/writer/hook.h"
 #include "store/scratch_directory.h"
 #include "trial/trial_fixture.h"
@@ -23,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What a call says about the run; "" if it throws nothing.
+/// The error of a call; "" if it throws nothing.
 template <class F>
 std::string told(F&& call) {
   try {
@@ -34,7 +35,7 @@ std::string told(F&& call) {
   return "";
 }
 
-/// A run in a directory, watched by notifications or by looking.
+/// A run in a directory, watched by notifications or by polling.
 class ChangedRun : public ::testing::TestWithParam<WatchMethod> {
  protected:
   const ScratchDirectory directory;
@@ -92,15 +93,16 @@ TEST_P(ChangedRun, is_waited_for_step_by_step) {
   EXPECT_THROW(trial.wait_for_steps({8}), NoMoreData);
 }
 
-TEST_P(ChangedRun, tells_whoever_waits_that_something_was_written) {
+TEST_P(ChangedRun, wakes_a_follower_when_something_was_written) {
   WorkerWriter writer = worker();
   const Trial trial(store);
-  static_cast<void>(trial.wait_for_change(milliseconds(0)));
+  RunFollower follower(trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
   std::jthread training([&] { writer.save_steps({0}); });
-  EXPECT_TRUE(trial.wait_for_change(milliseconds(60'000)));
+  EXPECT_TRUE(follower.wait_for_change(milliseconds(60'000)));
 }
 
-TEST_P(ChangedRun, that_is_removed_says_so_and_keeps_what_was_read) {
+TEST_P(ChangedRun, that_is_removed_is_reported_and_keeps_what_was_read) {
   worker().save_steps({0, 1}).seal().save_steps({2});
   const Trial trial(store);
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
@@ -111,7 +113,7 @@ TEST_P(ChangedRun, that_is_removed_says_so_and_keeps_what_was_read) {
   EXPECT_FALSE(trial.ended());
 }
 
-TEST_P(ChangedRun, that_is_removed_is_told_to_whoever_refreshes) {
+TEST_P(ChangedRun, that_is_removed_is_reported_by_each_refresh) {
   worker().save_steps({0});
   const Trial trial(store);
   fs::remove_all(path);
@@ -120,7 +122,7 @@ TEST_P(ChangedRun, that_is_removed_is_told_to_whoever_refreshes) {
   EXPECT_THAT(trial.steps(), ElementsAre(0));
 }
 
-TEST_P(ChangedRun, of_many_workers_that_is_removed_is_told_once) {
+TEST_P(ChangedRun, of_many_workers_that_is_removed_is_reported_once) {
   for (const char* name : {"a", "b", "c"}) worker({name, 3}).save_steps({0});
   const Trial trial(store);
   fs::remove_all(path);
@@ -132,10 +134,11 @@ TEST_P(ChangedRun, of_many_workers_that_is_removed_is_told_once) {
 TEST_P(ChangedRun, that_is_removed_ends_a_wait) {
   worker().save_steps({0});
   const Trial trial(store);
-  static_cast<void>(trial.wait_for_change(milliseconds(0)));
+  RunFollower follower(trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
   std::jthread other([&] { fs::remove_all(path); });
   EXPECT_THROW(trial.wait_for_steps({1}), FormatError);
-  EXPECT_TRUE(trial.wait_for_change(milliseconds(60'000)));
+  EXPECT_TRUE(follower.wait_for_change(milliseconds(60'000)));
 }
 
 TEST_P(ChangedRun, that_is_removed_is_not_taken_up_again) {
@@ -181,7 +184,7 @@ TEST_P(ChangedRun, does_not_miss_a_sealed_index_file_that_it_has_read) {
   EXPECT_EQ(trial.tensor("w").value(0).at(0), 7);
 }
 
-TEST_P(ChangedRun, says_that_an_open_index_file_has_become_shorter) {
+TEST_P(ChangedRun, reports_an_open_index_file_that_has_become_shorter) {
   WorkerWriter writer = worker();
   writer.save_steps({0, 1});
   const Trial trial(store);
@@ -192,7 +195,7 @@ TEST_P(ChangedRun, says_that_an_open_index_file_has_become_shorter) {
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
 }
 
-TEST_P(ChangedRun, says_that_an_events_file_was_cut_behind_values_that_were_read) {
+TEST_P(ChangedRun, reports_an_events_file_that_was_cut_behind_values_that_were_read) {
   WorkerWriter writer = worker();
   writer.save(0, {filled("w", 100, 1)}).save(1, {filled("w", 100, 2)});
   const Trial trial(store);
@@ -203,7 +206,7 @@ TEST_P(ChangedRun, says_that_an_events_file_was_cut_behind_values_that_were_read
   EXPECT_EQ(trial.tensor("w").value(0).at(0), 1);
 }
 
-TEST_P(ChangedRun, says_that_an_events_file_was_overwritten) {
+TEST_P(ChangedRun, reports_an_events_file_that_was_overwritten) {
   WorkerWriter writer = worker();
   writer.save(0, {filled("w", 100, 1)});
   const Trial trial(store);
@@ -257,7 +260,7 @@ TEST_P(ChangedRun, keeps_what_a_collections_file_said_before_it_was_too_long) {
   EXPECT_THAT(trial.tensor_names({.collection = "mine"}), ElementsAre("loss"));
 }
 
-TEST_P(ChangedRun, tells_once_of_a_new_workers_damaged_collections_file) {
+TEST_P(ChangedRun, reports_a_new_workers_damaged_collections_file_once) {
   WorkerWriter writer = worker({"a", 2});
   writer.save_steps({0});
   const Trial trial(store);
@@ -341,7 +344,7 @@ TEST_P(ChangedRun, is_not_replaced_by_workers_that_agree_on_its_name) {
   EXPECT_THROW(trial.refresh(), FormatError);
 }
 
-TEST_P(ChangedRun, takes_one_of_several_workers_that_replaces_its_files_for_a_restart) {
+TEST_P(ChangedRun, treats_one_of_several_workers_that_replaces_its_files_as_a_restart) {
   worker({"worker_0", 2}).save_steps({0, 1}).close();
   worker({"worker_1", 2}).save_steps({0, 1}).close();
   const Trial trial(store);

@@ -11,20 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/mutex.h"
 #include "cupel/trial/trial_clock.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
 
-/// A clock that a test moves, and that moves on by itself to when somebody waits for. Any thread.
+/// A clock that a test moves. When a thread waits, the clock moves to the end of that wait at once.
+/// Any thread.
 class MovedClock final : public TrialClock {
  public:
   Time now() const override {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  void wait_until(std::condition_variable&, std::unique_lock<std::mutex>&,
-                  Time until) const override {
+  void wait_until(ConditionVariable&, MutexLock&, Time until) const override {
     const std::lock_guard lock(mutex_);
     now_ = std::max(now_, until);
   }
@@ -32,7 +33,7 @@ class MovedClock final : public TrialClock {
     const std::lock_guard lock(mutex_);
     now_ += time;
   }
-  /// Since the clock was made.
+  /// The time since the clock was made.
   std::chrono::milliseconds passed() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(now() - begin_);
   }
@@ -43,14 +44,14 @@ class MovedClock final : public TrialClock {
   mutable Time now_ = begin_;  // guarded by mutex_
 };
 
-/// A run in a store where every request counts, with the trial's clock in the test's hands.
+/// A run in a store where every request costs, and the clock of its trials, which the test moves.
 struct FarRun {
   std::shared_ptr<RequestStore> store = std::make_shared<RequestStore>();
   std::shared_ptr<MovedClock> clock = std::make_shared<MovedClock>();
 
   WorkerWriter worker(WorkerSpec spec = {}) const { return WorkerWriter(*store, std::move(spec)); }
   std::unique_ptr<Trial> open(TrialOptions options = {}) const {
-    options.clock = clock;
+    options.polling.clock = clock;
     return std::make_unique<Trial>(store, std::move(options));
   }
   /// The requests that `work` made.

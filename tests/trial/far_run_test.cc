@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/far_run.h"
 
 namespace cupel::testing {
@@ -55,7 +56,7 @@ TEST(FarRun, that_is_opened_while_it_ends_has_every_step) {
   EXPECT_THAT(trial->steps(), ElementsAre(0, 1));
 }
 
-TEST(FarRun, that_begins_and_ends_between_two_looks_for_its_beginning_is_opened) {
+TEST(FarRun, that_begins_and_ends_between_two_searches_for_it_is_opened) {
   FarRun run;
   bool asked_for_end = false;
   run.store->before_request = [&](std::string_view kind, std::string_view key) {
@@ -81,7 +82,7 @@ TEST(FarRun, a_segment_that_a_listing_missed_is_found_by_its_number) {
   EXPECT_EQ(trial->tensor("loss").value(4).at(0), 4);
 }
 
-TEST(FarRun, a_segment_that_is_not_there_is_not_looked_for_twice) {
+TEST(FarRun, a_segment_that_is_not_there_is_not_searched_for_twice) {
   FarRun run;
   WorkerWriter writer = run.worker();
   writer.save_steps({0, 1});
@@ -100,11 +101,11 @@ struct Laggard : FarRun {
   Laggard() {
     b.save_steps({0});
     for (std::int64_t step = 0; step < 800; ++step) a.save_steps({step});
-    trial = open({.poll_all = seconds(60)});
+    trial = open({.polling = {.full_interval = seconds(60)}});
   }
 };
 
-TEST(FarRun, a_worker_far_behind_is_looked_at_once_a_minute) {
+TEST(FarRun, a_worker_far_behind_is_polled_once_a_minute) {
   Laggard run;
   run.b.save_steps({1});
   run.a.save_steps({800});
@@ -162,7 +163,7 @@ TEST(FarRun, a_worker_that_has_ended_is_known_with_all_of_its_steps) {
   WorkerWriter a = run.worker({"a", 2}), b = run.worker({"b", 2});
   a.save_steps({0, 1, 2});
   b.save_steps({0});
-  const auto trial = run.open({.poll_all = milliseconds(0)});
+  const auto trial = run.open({.polling = {.full_interval = milliseconds(0)}});
   // While everything is listed b goes on and ends.
   bool goes_on = true;
   run.store->before_request = [&](std::string_view kind, std::string_view key) {
@@ -221,7 +222,7 @@ TEST(FarRun, that_is_removed_is_missed_within_a_minute) {
   EXPECT_THAT(trial->steps(), ElementsAre(0, 1));
 }
 
-TEST(FarRun, that_another_one_replaces_is_told_and_nothing_of_the_other_is_shown) {
+TEST(FarRun, that_another_one_replaces_is_reported_and_nothing_of_the_other_is_shown) {
   FarRun run;
   run.worker().save_steps({0, 1});
   const auto trial = run.open();
@@ -246,15 +247,15 @@ TEST(FarRun, a_new_attempt_is_followed) {
   FarRun run;
   run.worker().save_steps({0, 1, 2});
   const auto trial = run.open();
-  const auto before = trial->snapshot();
+  const auto before = RunFollower(*trial).snapshot();
   WorkerWriter again = run.worker({.attempt = 1});
   again.save_steps({2, 3});
   EXPECT_EQ(run.spent([&] { trial->refresh(); }), (Requests{.list = 2, .get = 3}));
-  EXPECT_EQ(trial->rewound_to(*before), 2);
+  EXPECT_EQ(RunFollower(*trial).rewound_to(*before), 2);
   EXPECT_EQ(run.spent([&] { trial->refresh(); }), (Requests{.list = 1}));
 }
 
-TEST(FarRun, an_index_object_that_is_half_there_is_damage_with_its_place) {
+TEST(FarRun, an_index_object_that_is_half_there_is_damage_with_file_and_offset) {
   FarRun run;
   WorkerWriter writer = run.worker();
   writer.save_steps({0, 1});
@@ -272,7 +273,7 @@ TEST(FarRun, an_index_object_that_is_half_there_is_damage_with_its_place) {
 TEST(FetchedTogether, index_objects_are_and_are_taken_in_order) {
   FarRun run;
   WorkerWriter writer = run.worker();
-  const auto trial = run.open({.requests_at_once = 4});
+  const auto trial = run.open({.polling = {.requests_at_once = 4}});
   writer.save_steps({0, 1, 2, 3, 4, 5, 6, 7});
   // The first read ends when three others have begun.
   std::promise<void> others_began;
@@ -288,11 +289,11 @@ TEST(FetchedTogether, index_objects_are_and_are_taken_in_order) {
   EXPECT_GE(run.store->most_at_once(), 2);
 }
 
-TEST(FetchedTogether, no_more_are_than_the_options_say) {
+TEST(FetchedTogether, no_more_are_than_the_options_allow) {
   FarRun run;
   WorkerWriter writer = run.worker();
   for (std::int64_t step = 0; step < 200; ++step) writer.save_steps({step});
-  const auto trial = run.open({.requests_at_once = 3});
+  const auto trial = run.open({.polling = {.requests_at_once = 3}});
   EXPECT_THAT(trial->steps(), SizeIs(200));
   EXPECT_LE(run.store->most_at_once(), 3);
 }
@@ -300,9 +301,9 @@ TEST(FetchedTogether, no_more_are_than_the_options_say) {
 TEST(FetchedTogether, nothing_is_where_one_request_is_all_that_may_be) {
   FarRun run;
   run.worker().save_steps({0, 1, 2, 3, 4});
-  EXPECT_THAT(run.open({.requests_at_once = 1})->steps(), SizeIs(5));
+  EXPECT_THAT(run.open({.polling = {.requests_at_once = 1}})->steps(), SizeIs(5));
   EXPECT_EQ(run.store->most_at_once(), 1);
-  EXPECT_THROW(run.open({.requests_at_once = 0}), UsageError);
+  EXPECT_THROW(run.open({.polling = {.requests_at_once = 0}}), UsageError);
 }
 
 TEST(FetchedTogether, values_in_different_objects_are) {
@@ -310,7 +311,7 @@ TEST(FetchedTogether, values_in_different_objects_are) {
   WorkerWriter writer = run.worker();
   for (std::int64_t step = 0; step < 6; ++step)
     writer.save(step, {filled("w", 100, static_cast<float>(step))});
-  const auto trial = run.open({.requests_at_once = 6});
+  const auto trial = run.open({.polling = {.requests_at_once = 6}});
   std::promise<void> all_began;
   std::atomic<int> begun = 0;
   run.store->before_request = [&, all = all_began.get_future().share()](std::string_view,

@@ -26,6 +26,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "cupel/writer/hook.h"
 #include "store/scratch_directory.h"
 #include "trial/trial_fixture.h"
@@ -345,7 +346,7 @@ class Simulation {
         const NoRefresh pin(*view);
         check(*view, question, random);
         if (before) check_rewinding(*view, *before, *last, question);
-        before = view->snapshot();
+        before = RunFollower(*view).snapshot();
         ++answers_;
         last.emplace(question);
       }
@@ -406,7 +407,7 @@ class Simulation {
 
   void check_rewinding(const Trial& view, const Snapshot& before, const Question& last,
                        const Question& now) const {
-    const std::optional<std::int64_t> rewound = view.rewound_to(before);
+    const std::optional<std::int64_t> rewound = RunFollower(view).rewound_to(before);
     if (!rewound) return;
     ASSERT_TRUE(now.may_have_rewound(last));
     std::set<std::int64_t> firsts;  // of lives, as they are after the answer

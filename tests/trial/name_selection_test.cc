@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -263,14 +264,14 @@ TEST(VisitStep, shows_nothing_behind_a_pin) {
   SmallRun run;
   Trial trial = run.open();
   NameSelection weights({"weights"});
-  const PinnedView pin(trial, trial.snapshot(), 0);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 0);
   EXPECT_THAT(at(trial, 1, weights), IsEmpty());
   Seen seen;
   trial.visit_steps({}, weights, seen.visitor());
   EXPECT_THAT(seen.rows, ElementsAre("0 w1 worker_0"));
 }
 
-TEST(VisitStep, leaves_out_what_the_hook_says_about_itself) {
+TEST(VisitStep, leaves_out_the_tensors_of_the_hook_itself) {
   MemoryRun run;
   run.worker().save(0, {raw("a", {1}), scalar("cupel/overhead", 0.1), raw("z", {1})});
   NameSelection all;

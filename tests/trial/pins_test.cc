@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -93,7 +94,7 @@ TEST(Refresh, lets_a_pinned_view_follow_its_run_and_pins_it_again) {
 TEST(Refresh, restores_the_step_that_a_view_was_pinned_to) {
   TwoSteps run;
   Trial trial = run.open();
-  const PinnedView pinned(trial, trial.snapshot(), 0);
+  const PinnedView pinned(trial, RunFollower(trial).snapshot(), 0);
   {
     const Refresh following(trial);
     EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
@@ -142,7 +143,7 @@ TEST(View, outlives_the_trial_it_came_from) {
 
 struct PinnedToStepZero : TwoSteps {
   Trial trial = open();
-  PinnedView pin{trial, trial.snapshot(), 0};
+  PinnedView pin{trial, RunFollower(trial).snapshot(), 0};
 };
 
 TEST(PinnedView, shows_no_later_steps) {
@@ -154,7 +155,7 @@ TEST(PinnedView, shows_no_later_steps) {
   EXPECT_EQ(run.trial.global_step(Mode::Train, 1), std::nullopt);
 }
 
-TEST(PinnedView, says_of_later_steps_that_they_may_come) {
+TEST(PinnedView, shows_later_steps_as_not_yet_available) {
   PinnedToStepZero run;
   EXPECT_EQ(run.trial.has_passed_step(1), StepState::NotYetAvailable);
   EXPECT_EQ(run.trial.has_passed_step(1, Mode::Train), StepState::NotYetAvailable);
@@ -186,17 +187,17 @@ TEST(PinnedView, is_the_same_when_the_run_has_ended) {
   TwoSteps run;
   run.writer.finish();
   Trial trial = run.open();
-  const PinnedView pin(trial, trial.snapshot(), 0);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 0);
   EXPECT_FALSE(trial.ended());
   EXPECT_EQ(trial.has_passed_step(1), StepState::NotYetAvailable);
   EXPECT_THROW(trial.tensor("w").value(1), StepNotYetAvailable);
 }
 
-TEST(PinnedView, to_the_last_step_of_an_ended_run_does_not_look_ended) {
+TEST(PinnedView, to_the_last_step_of_an_ended_run_has_not_ended) {
   TwoSteps run;
   run.writer.finish();
   Trial trial = run.open();
-  const PinnedView pin(trial, trial.snapshot(), 1);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 1);
   EXPECT_THROW(trial.tensor("w").value(2), StepNotYetAvailable);
 }
 
@@ -204,7 +205,7 @@ TEST(PinnedView, knows_what_the_run_has_passed) {
   MemoryRun run;
   run.worker().save_steps({0, 10, 20});
   Trial trial = run.open();
-  const PinnedView pin(trial, trial.snapshot(), 10);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 10);
   EXPECT_EQ(trial.has_passed_step(5), StepState::Unavailable);
   EXPECT_EQ(trial.has_passed_step(10), StepState::Available);
   EXPECT_EQ(trial.has_passed_step(15), StepState::NotYetAvailable);
@@ -213,7 +214,7 @@ TEST(PinnedView, knows_what_the_run_has_passed) {
 TEST(PinnedView, ends_with_its_guard) {
   TwoSteps run;
   Trial trial = run.open();
-  { const PinnedView pin(trial, trial.snapshot(), 0); }
+  { const PinnedView pin(trial, RunFollower(trial).snapshot(), 0); }
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
 }
 
@@ -222,17 +223,17 @@ TEST(PinnedView, to_an_incomplete_step_shows_it) {
   run.worker({"a", 2}).save_steps({0, 1, 2});
   run.worker({"b", 2}).save_steps({0});
   Trial trial = run.open();
-  const PinnedView pin(trial, trial.snapshot(), 1);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 1);
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
   EXPECT_EQ(trial.last_complete_step(), 1);
   EXPECT_THAT(trial.missing_workers(1), ElementsAre("b"));
   EXPECT_THAT(trial.tensor("loss").prev_steps(1, 2), ElementsAre(0, 1));
 }
 
-TEST(PinnedView, behind_everything_does_not_settle_what_may_come) {
+TEST(PinnedView, behind_everything_passes_no_step_that_may_come) {
   TwoSteps run;
   Trial trial = run.open();
-  const PinnedView pin(trial, trial.snapshot(), 100);
+  const PinnedView pin(trial, RunFollower(trial).snapshot(), 100);
   EXPECT_EQ(trial.last_complete_step(), 1);
   EXPECT_EQ(trial.has_passed_step(50), StepState::NotYetAvailable);
 }
@@ -241,11 +242,11 @@ TEST(PinnedView, an_evaluation_sees_the_same_while_the_run_goes_on) {
   TwoSteps run;
   Trial trial = run.open();
   {
-    const PinnedView at_0(trial, trial.snapshot(), std::nullopt);
+    const PinnedView at_0(trial, RunFollower(trial).snapshot(), std::nullopt);
     EXPECT_EQ(trial.tensor("w").value(1).at(0), 1);
   }
   {
-    const PinnedView at_1(trial, trial.snapshot(), 1);
+    const PinnedView at_1(trial, RunFollower(trial).snapshot(), 1);
     run.writer.save(2, {raw("w", {2})});
     EXPECT_THROW(trial.tensor("w").value(2), StepNotYetAvailable);
   }

@@ -1,4 +1,4 @@
-// How often a run is looked at where every look costs, and how late news are noticed.
+// How often a run is polled where every request costs, and how late news are seen.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/far_run.h"
 
 namespace cupel::testing {
@@ -54,7 +55,7 @@ TEST(Polling, of_a_silent_run_becomes_rare) {
                  StepNotYetAvailable);
   });
   EXPECT_GE(run.clock->passed(), minutes(30));
-  // 12 looks a minute, and once a minute one that asks for more.
+  // 12 polls a minute, one of which asks for all files.
   EXPECT_LT(spent.all(), 30 * 14);
 }
 
@@ -64,7 +65,7 @@ TEST(Polling, sees_the_first_news_after_a_silence_within_the_longest_pause) {
   EXPECT_THAT(run.delays(*trial), Each(Le(seconds(5))));
 }
 
-TEST(Polling, sees_news_that_come_regularly_soon_and_with_few_looks) {
+TEST(Polling, sees_news_that_come_regularly_soon_and_with_few_polls) {
   // As segments that are sealed every ten seconds.
   TimedRun run(TimedRun::every(seconds(10), 60));
   const auto trial = run.open();
@@ -88,39 +89,41 @@ TEST(Polling, follows_a_run_whose_pace_changes) {
 
 TEST(Polling, keeps_to_the_bounds_of_the_options) {
   TimedRun run({});
-  const auto trial = run.open({.poll_least = seconds(3), .poll_most = seconds(3)});
+  const auto trial =
+      run.open({.polling = {.min_interval = seconds(3), .max_interval = seconds(3)}});
   const Requests spent = run.spent([&] {
     EXPECT_THROW(trial->wait_for_steps({0}, Mode::Global, {.timeout = seconds(59)}),
                  StepNotYetAvailable);
   });
   EXPECT_EQ(spent.all(), 19);
-  EXPECT_THROW(run.open({.poll_least = milliseconds(-1)}), UsageError);
+  EXPECT_THROW(run.open({.polling = {.min_interval = milliseconds(-1)}}), UsageError);
 }
 
-TEST(Polling, is_shared_by_all_who_wait) {
+TEST(Polling, is_shared_by_all_waiting_threads) {
   TimedRun run({seconds(1)});
   const auto trial = run.open();
   const auto other = trial->view();
-  trial->wait_for_change(milliseconds(0));
-  other->wait_for_change(milliseconds(0));
+  RunFollower follower(*other);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
   trial->wait_for_steps({0});
-  // What one has seen the others are told, without asking.
+  // The follower gets the news of the other view without a request.
   const milliseconds now = run.clock->passed();
   EXPECT_EQ(run.spent([&] {
-    EXPECT_TRUE(other->wait_for_change(minutes(1)));
-    other->refresh_if_due();
+    EXPECT_TRUE(follower.wait_for_change(minutes(1)));
+    follower.refresh_if_due();
   }),
             (Requests{}));
   EXPECT_EQ(run.clock->passed(), now);
 }
 
-TEST(Polling, tells_whoever_does_not_look_no_more_often_than_one_may_look) {
+TEST(Polling, reports_to_a_follower_that_does_not_refresh_at_the_least_interval) {
   TimedRun run({});
-  const auto trial = run.open({.poll_least = seconds(1)});
-  trial->wait_for_change(milliseconds(0));
+  const auto trial = run.open({.polling = {.min_interval = seconds(1)}});
+  RunFollower follower(*trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
   int told = 0;
   EXPECT_EQ(run.spent([&] {
-    while (run.clock->passed() < seconds(20)) told += trial->wait_for_change(minutes(1)) ? 1 : 0;
+    while (run.clock->passed() < seconds(20)) told += follower.wait_for_change(minutes(1)) ? 1 : 0;
   }),
             (Requests{}));
   EXPECT_EQ(told, 20);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -78,7 +79,7 @@ TEST(ReductionTable, has_columns_of_those_reductions_only_that_any_row_has) {
   EXPECT_EQ(only_a.reductions[0].reduction, named("mean"));
 }
 
-TEST(ReductionTable, tells_a_nan_that_was_saved_from_a_value_that_was_not) {
+TEST(ReductionTable, distinguishes_a_saved_nan_from_a_value_that_was_not_saved) {
   MemoryRun run;
   run.worker().save(0,
                     {reduced("a", "mean", kNaN), reduced("b", "max", 1), reduced("c", "mean", 2)});
@@ -234,7 +235,7 @@ TEST(ReductionTable, of_a_pinned_view_ends_with_the_pin) {
   SmallRun run;
   Trial trial = run.open();
   {
-    const PinnedView pin(trial, trial.snapshot(), 0);
+    const PinnedView pin(trial, RunFollower(trial).snapshot(), 0);
     EXPECT_THAT(trial.reductions().step, ElementsAre(0, 0));
   }
   const NoRefresh pin(trial);
@@ -260,7 +261,7 @@ TEST(ReductionTable, shows_what_a_later_attempt_did_again) {
   EXPECT_THAT(values_of(run.open().reductions(), "mean"), ElementsAre(1, 2));
 }
 
-TEST(ReductionTable, leaves_out_what_the_hook_says_about_itself) {
+TEST(ReductionTable, leaves_out_the_tensors_of_the_hook_itself) {
   MemoryRun run;
   run.worker().save(0, {raw("a", {1}), scalar("cupel/overhead", 0.1), texts("cupel/note", {"{}"}),
                         raw("z", {1, 2})});
@@ -279,7 +280,7 @@ TEST(ReductionTable, outlives_its_trial) {
   EXPECT_THAT(rows_of(*table), SizeIs(4));
 }
 
-TEST(ReductionTable, says_the_same_as_the_tensors_one_by_one) {
+TEST(ReductionTable, agrees_with_the_tensors_one_by_one) {
   MemoryRun run;
   WorkerWriter a = run.worker({"a", 2}), b = run.worker({"b", 2});
   for (std::int64_t step = 0; step < 40; ++step) {

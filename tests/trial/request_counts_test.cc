@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cupel/core/error.h"
+#include "cupel/trial/run_follower.h"
 #include "trial/far_run.h"
 
 namespace cupel::testing {
@@ -18,7 +19,7 @@ using ::testing::SizeIs;
 struct CountedRun : FarRun {
   WorkerWriter writer = worker();
 
-  /// Saves steps, and says what a refresh costs after that.
+  /// Saves steps, and returns the requests of the refresh that follows.
   Requests refresh_after(std::initializer_list<std::int64_t> steps, const Trial& trial) {
     writer.save_steps(steps);
     return spent([&] { trial.refresh(); });
@@ -71,7 +72,7 @@ TEST(RefreshRequests, are_two_more_where_a_collection_has_changed) {
   EXPECT_EQ(run.refresh_after({2}, *trial), (Requests{.list = 1, .get = 1}));
 }
 
-TEST(RefreshRequests, ask_for_collections_where_segments_do_not_say_which_they_need) {
+TEST(RefreshRequests, ask_for_collections_where_segments_do_not_name_the_ones_they_need) {
   CountedRun run;
   const auto trial = run.open();
   IndexWriter index({"cafe", "worker_0", 0, 0}, {});
@@ -82,7 +83,7 @@ TEST(RefreshRequests, ask_for_collections_where_segments_do_not_say_which_they_n
   EXPECT_EQ(run.spent([&] { trial->refresh(); }), (Requests{.list = 2, .get = 1}));
 }
 
-TEST(RefreshRequests, at_the_end_look_at_everything_once_more) {
+TEST(RefreshRequests, at_the_end_ask_for_all_files_once_more) {
   CountedRun run;
   const auto trial = run.open();
   run.writer.finish();
@@ -93,9 +94,9 @@ TEST(RefreshRequests, at_the_end_look_at_everything_once_more) {
   EXPECT_EQ(run.spent([&] { trial->steps(); }), (Requests{}));
 }
 
-TEST(RefreshRequests, are_made_by_queries_when_the_last_look_is_old_enough) {
+TEST(RefreshRequests, are_made_by_queries_when_the_last_poll_is_old_enough) {
   CountedRun run;
-  const auto trial = run.open({.poll_least = milliseconds(250)});
+  const auto trial = run.open({.polling = {.min_interval = milliseconds(250)}});
   const auto query = [&] { trial->steps(); };
   EXPECT_EQ(run.spent(query), (Requests{}));
   run.clock->pass(milliseconds(249));
@@ -188,7 +189,7 @@ TEST(ValueRequests, of_what_is_in_the_index_are_none) {
 TEST(ValueRequests, of_what_is_kept_are_none) {
   const ValueRun run;
   const auto trial = run.open();
-  trial->keep_values(1U << 20U);
+  RunFollower(*trial).keep_values(1U << 20U);
   trial->tensor("w3").value(7);
   const auto other = trial->view();
   EXPECT_EQ(run.spent([&] { EXPECT_EQ(other->tensor("w3").value(7).at(5), 7); }), (Requests{}));
@@ -224,7 +225,7 @@ TEST(ValueRequests, of_workers_at_a_step_are_one_for_each) {
             (Requests{.get = 3}));
 }
 
-TEST(ValueRequests, of_a_huge_value_look_whether_it_can_be_true) {
+TEST(ValueRequests, of_a_huge_value_ask_for_the_size_of_the_file_first) {
   // 65 MiB that the index claims, and the object does not hold.
   FarRun run;
   WorkerWriter writer = run.worker();

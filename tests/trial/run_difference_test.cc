@@ -1,4 +1,4 @@
-#include "cupel/trial/run_difference.h"
+#include "cupel/trial/run_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(RunDifference, runs_that_hold_the_same_agree) {
   EXPECT_EQ(found.agreements.checksums, 1);
 }
 
-TEST(RunDifference, the_first_element_that_differs_is_told) {
+TEST(RunDifference, the_first_element_that_differs_is_reported) {
   TwoRuns runs;
   runs.a.save(0, {scalar("loss", 1), filled("w", 3, 1)});
   runs.b.save(0, {scalar("loss", 1), filled("w", 3, 1)});
@@ -83,7 +83,7 @@ TEST(RunDifference, differences_come_by_step_then_name_then_worker) {
   EXPECT_TRUE(found.complete);
 }
 
-TEST(RunDifference, no_more_are_looked_for_than_asked_for) {
+TEST(RunDifference, no_more_are_searched_for_than_the_limit) {
   TwoRuns runs;
   for (int step = 0; step < 5; ++step) {
     runs.a.save(step, {scalar("loss", 1)});
@@ -121,7 +121,7 @@ TEST(RunDifference, a_tensor_may_be_in_one_run_only) {
   EXPECT_EQ(found.tensors, 1);
 }
 
-TEST(RunDifference, a_worker_that_a_run_does_not_have_is_told_once) {
+TEST(RunDifference, a_worker_that_a_run_does_not_have_is_reported_once) {
   TwoRuns runs;
   WorkerWriter other = runs.a_run.worker({"worker_1", 2});
   WorkerWriter first = runs.a_run.worker({"worker_0", 2});
@@ -139,7 +139,7 @@ TEST(RunDifference, a_worker_that_a_run_does_not_have_is_told_once) {
   EXPECT_EQ(found.tensors, 3);
 }
 
-TEST(RunDifference, a_worker_that_left_out_steps_is_told_at_each) {
+TEST(RunDifference, a_worker_that_left_out_steps_is_reported_at_each) {
   MemoryRun runs[2];
   for (int i = 0; i < 2; ++i) {
     WorkerWriter first = runs[i].worker({"worker_0", 2}), second = runs[i].worker({"worker_1", 2});
@@ -344,7 +344,7 @@ TEST(RunDifference, a_missing_events_file_is_an_error_where_it_is_needed) {
   EXPECT_THROW(runs.compare({.read_all_values = true}), TensorUnavailableForStep);
 }
 
-TEST(RunDifference, what_hooks_say_about_themselves_is_not_compared) {
+TEST(RunDifference, the_tensors_of_hooks_themselves_are_not_compared) {
   TwoRuns runs;
   runs.a.save(0, {scalar("cupel/overhead", 0.1), scalar("loss", 1)});
   runs.b.save(0, {scalar("cupel/overhead", 0.2), scalar("loss", 1)});

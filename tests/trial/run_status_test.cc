@@ -1,4 +1,5 @@
 #include "cupel/trial/run_status.h"
+#include "cupel/trial/run_follower.h"
 
 #include <gtest/gtest.h>
 
@@ -29,18 +30,18 @@ class RunStatusTest : public ::testing::Test {
 TEST_F(RunStatusTest, a_run_whose_lock_is_held_is_running_however_old_its_newest_step_is) {
   WorkerWriter(store_).save_steps({0});
   const auto held = lock();
-  EXPECT_EQ(open().status(), RunStatus::Running);
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Running);
 }
 
 TEST_F(RunStatusTest, a_run_whose_lock_is_free_is_interrupted_at_once) {
   WorkerWriter writer(store_);
   auto held = lock();
   const Trial trial = open();
-  EXPECT_EQ(trial.status(), RunStatus::Running);
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Running);
   held.reset();
-  EXPECT_EQ(trial.status(), RunStatus::Interrupted);
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Interrupted);
   held = lock();
-  EXPECT_EQ(trial.status(), RunStatus::Running);
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Running);
 }
 
 TEST_F(RunStatusTest, a_run_that_ends_is_never_seen_as_interrupted) {
@@ -49,7 +50,8 @@ TEST_F(RunStatusTest, a_run_that_ends_is_never_seen_as_interrupted) {
   const Trial trial = open();
   writer.save_steps({0}).finish();
   held.reset();
-  EXPECT_EQ(trial.status(), RunStatus::Ended) << "though the trial has not looked for news";
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Ended)
+      << "though the trial has not looked for news";
 }
 
 TEST_F(RunStatusTest, a_run_of_several_workers_is_interrupted_when_all_locks_are_free) {
@@ -57,27 +59,28 @@ TEST_F(RunStatusTest, a_run_of_several_workers_is_interrupted_when_all_locks_are
   WorkerWriter(store_, {"worker_1", 2}).save_steps({0});
   auto first = lock("worker_0"), second = lock("worker_1");
   first.reset();
-  EXPECT_EQ(open().status(), RunStatus::Running);
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Running);
   second.reset();
-  EXPECT_EQ(open().status(), RunStatus::Interrupted);
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Interrupted);
   scratch_.add_to_file(".lock-worker_1", "of another host");
-  EXPECT_EQ(open().status(), RunStatus::Silent);
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Silent);
 }
 
 TEST_F(RunStatusTest, a_run_without_locks_is_silent_a_minute_after_its_newest_step) {
   WorkerWriter writer(store_);
-  EXPECT_EQ(open().status(), RunStatus::Running) << "nothing has come that could be old";
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Running)
+      << "nothing has come that could be old";
   writer.save_steps({0});
-  EXPECT_EQ(open().status(), RunStatus::Silent);
+  EXPECT_EQ(RunFollower(open()).status(), RunStatus::Silent);
 }
 
-TEST_F(RunStatusTest, a_pinned_view_says_how_the_run_stands_now) {
+TEST_F(RunStatusTest, a_follower_of_a_pinned_view_gives_the_status_of_now) {
   WorkerWriter writer(store_);
   auto held = lock();
   Trial trial = open();
   const NoRefresh pin(trial);
   held.reset();
-  EXPECT_EQ(trial.status(), RunStatus::Interrupted);
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Interrupted);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cupel/trial/run_follower.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {
@@ -34,17 +35,30 @@ TEST(TrialSteps, a_worker_that_has_closed_has_passed_everything) {
   EXPECT_THAT(trial.missing_workers(2), ElementsAre("b"));
 }
 
+TEST(TrialSteps, workers_are_listed_by_every_number_in_their_names) {
+  MemoryRun run;
+  WorkerWriter last = run.worker({"node10_rank0", 3}), middle = run.worker({"node2_rank10", 3}),
+               first = run.worker({"node2_rank1", 3});
+  for (WorkerWriter* worker : {&last, &middle, &first}) worker->save_steps({0}).close();
+  run.worker({"node3_rank0", 3}).save_steps({1}).close();
+  const Trial trial = run.open();
+  EXPECT_THAT(trial.workers(),
+              ElementsAre("node2_rank1", "node2_rank10", "node3_rank0", "node10_rank0"));
+  EXPECT_THAT(trial.missing_workers(1), ElementsAre("node2_rank1", "node2_rank10", "node10_rank0"));
+}
+
 TEST(TrialSteps, those_from_a_step_on_are_the_end_of_all_of_them) {
   MemoryRun run;
   WorkerWriter a = run.worker({"a", 2}), b = run.worker({"b", 2});
   a.save_steps({0, 10, 20, 30});
   b.save_steps({5, 10, 25});
   const Trial trial = run.open();
-  EXPECT_THAT(trial.steps_from(0), ElementsAre(0, 5, 10, 20, 25));  // b has not come to 30
-  EXPECT_THAT(trial.steps_from(10), ElementsAre(10, 20, 25));
-  EXPECT_THAT(trial.steps_from(11), ElementsAre(20, 25));
-  EXPECT_THAT(trial.steps_from(26), IsEmpty());
-  EXPECT_THAT(trial.steps_from(-1), trial.steps());
+  EXPECT_THAT(RunFollower(trial).steps_from(0),
+              ElementsAre(0, 5, 10, 20, 25));  // b has not come to 30
+  EXPECT_THAT(RunFollower(trial).steps_from(10), ElementsAre(10, 20, 25));
+  EXPECT_THAT(RunFollower(trial).steps_from(11), ElementsAre(20, 25));
+  EXPECT_THAT(RunFollower(trial).steps_from(26), IsEmpty());
+  EXPECT_THAT(RunFollower(trial).steps_from(-1), trial.steps());
 }
 
 TEST(TrialSteps, workers_missing_at_a_step_are_named) {

@@ -60,11 +60,12 @@ inline std::size_t stride(const Store& store, std::size_t near) {
   if (!written_store(store).can_append()) \
   GTEST_SKIP() << "nothing grows in such a store: segments are put sealed"
 
-/// Options with which queries see at once what was written, and nobody waits for what is missing,
-/// where a store lets them wait by default.
+/// Options with which queries poll at once and do not wait for missing values, also in a store in
+/// which requests cost.
 inline TrialOptions prompt(TrialOptions options = {}) {
-  options.poll_least = options.poll_most = options.poll_all = std::chrono::milliseconds(0);
-  options.value_patience = std::chrono::milliseconds(0);
+  options.polling.min_interval = options.polling.max_interval = options.polling.full_interval =
+      std::chrono::milliseconds(0);
+  options.polling.value_timeout = std::chrono::milliseconds(0);
   return options;
 }
 

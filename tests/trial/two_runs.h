@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "cupel/trial/run_difference.h"
+#include "cupel/trial/run_comparison.h"
 #include "trial/trial_fixture.h"
 
 namespace cupel::testing {

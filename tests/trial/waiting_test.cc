@@ -6,6 +6,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/store/local_store.h"
+#include "cupel/trial/run_follower.h"
 #include "store/scratch_directory.h"
 #include "trial/trial_fixture.h"
 
@@ -83,7 +84,7 @@ TEST(WaitForSteps, gives_up_when_the_time_is_over) {
                StepNotYetAvailable);
 }
 
-TEST(WaitForSteps, gives_up_when_asked_to_stop) {
+TEST(WaitForSteps, ends_when_a_stop_is_requested) {
   WaitedFor run;
   const Trial trial = run.open();
   std::stop_source stop;
@@ -105,24 +106,27 @@ TEST(WaitForSteps, works_on_a_local_run) {
 TEST(WaitForChange, returns_when_something_was_written) {
   WaitedFor run;
   const Trial trial = run.open();
-  static_cast<void>(trial.wait_for_change(milliseconds(0)));
+  RunFollower follower(trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
   std::jthread training([&] { run.writer.save_steps({20}); });
-  EXPECT_TRUE(trial.wait_for_change(milliseconds(60'000)));
+  EXPECT_TRUE(follower.wait_for_change(milliseconds(60'000)));
 }
 
 TEST(WaitForChange, returns_when_the_time_is_over) {
   WaitedFor run;
   const Trial trial(run.store);
-  static_cast<void>(trial.wait_for_change(milliseconds(0)));
-  EXPECT_FALSE(trial.wait_for_change(milliseconds(1)));
+  RunFollower follower(trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
+  EXPECT_FALSE(follower.wait_for_change(milliseconds(1)));
 }
 
 TEST(WaitForChange, is_ended_by_wake) {
   WaitedFor run;
-  const Trial trial(run.store, {.poll_least = std::chrono::hours(1)});
-  static_cast<void>(trial.wait_for_change(milliseconds(0)));
-  std::jthread other([&] { trial.wake(); });
-  EXPECT_FALSE(trial.wait_for_change(milliseconds(60'000)));
+  const Trial trial(run.store, {.polling = {.min_interval = std::chrono::hours(1)}});
+  RunFollower follower(trial);
+  static_cast<void>(follower.wait_for_change(milliseconds(0)));
+  std::jthread other([&] { follower.wake(); });
+  EXPECT_FALSE(follower.wait_for_change(milliseconds(60'000)));
 }
 
 TEST(Threads, may_query_beside_one_that_refreshes) {

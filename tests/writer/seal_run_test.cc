@@ -1,4 +1,5 @@
 #include "cupel/writer/seal_run.h"
+#include "cupel/trial/run_follower.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,7 +109,8 @@ TEST_F(SealRun, what_was_sealed_by_others_is_as_the_writer_would_have_left_it) {
 TEST_F(SealRun, a_run_that_was_interrupted_is_seen_to_be_so_afterwards) {
   DirectoryLock::try_acquire(scratch_.path(), lock_name("worker_0"));
   seal();
-  EXPECT_EQ(Trial(std::make_shared<LocalStore>(scratch_.path())).status(), RunStatus::Interrupted);
+  const Trial trial(std::make_shared<LocalStore>(scratch_.path()));
+  EXPECT_EQ(RunFollower(trial).status(), RunStatus::Interrupted);
 }
 
 TEST_F(SealRun, an_index_that_is_cut_anywhere_in_its_last_step_keeps_the_others) {

@@ -1,11 +1,13 @@
-// Copies segment by segment, each worker's in their order: the values, the worker's collections
-// file as it is then, which knows at least what the index needs, and then the index as far as it
-// was read.
+// Copying a run, segment by segment and, within a worker, in the order of its segments: the values,
+// then the worker's collections file as it is by then, which knows at least what the index needs,
+// and last the index as far as it was read.
 //
-// Where requests cost time the values of several segments are copied at once, ahead of the index
-// files, which one thread puts in their order. A collections file that was read when the values of
-// a segment had been copied is as good as one that is read when the index is put: it tells that the
-// run was not replaced meanwhile, and knows the tags.
+// Where requests cost time, threads of OrderedTasks copy the values of several segments at the same
+// time, ahead of the calling thread, which puts the index files in their order. A collections file
+// that was read after the values of a segment were copied is as good as one that is read before the
+// index is put: it shows that the run was not replaced meanwhile, and knows the collections.
+//
+// An error ends the copy: what was copied before it stays, and is a run that has not ended.
 
 #include "cupel/trial/copy_run.h"
 
@@ -14,28 +16,28 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
+#include "ordered_tasks.h"
 #include "run_listing.h"
 #include "segment_copy.h"
-#include "work_ahead.h"
 
 namespace cupel {
 
 namespace {
 
+using trial_detail::OrderedTasks;
 using trial_detail::RunListing;
 using trial_detail::SegmentCopy;
 using trial_detail::SegmentToCopy;
-using trial_detail::WorkAhead;
 
-// What is under way or waits for its index to be put.
+// The memory of segments that are being copied, or wait for their index to be put.
 constexpr std::uint64_t kMostBytesAhead = std::uint64_t{512} << 20U;
 
 class RunCopy {
@@ -49,7 +51,7 @@ class RunCopy {
   struct Job {
     SegmentToCopy segment;
     std::unique_ptr<SegmentCopy> copy = nullptr;
-    std::uint64_t done_at = 0;  // by the count of events
+    std::uint64_t done_at = 0;  // the number of jobs that were done by then, with this one
   };
 
   void list_jobs(bool ended);
@@ -65,21 +67,22 @@ class RunCopy {
   const CopyOptions& options_;
   CopyReport report_;
   std::map<std::string, std::vector<std::byte>> collections_;  // by worker, as copied
-  std::map<std::string, std::int32_t> attempt_of_worker_;      // as these say
+  std::map<std::string, std::int32_t> attempt_of_worker_;      // by these files
   std::map<std::string, std::string> run_of_worker_;
-  std::map<std::string, std::uint64_t> collections_read_at_;  // by the count of events
+  std::map<std::string, std::uint64_t> collections_read_at_;  // compares with Job::done_at
   std::vector<std::int64_t> steps_;
   std::uint64_t total_bytes_ = 0;
 
   std::vector<Job> jobs_;
-  std::atomic<std::uint64_t> events_{0};
+  std::atomic<std::uint64_t> jobs_done_{0};
 
-  std::mutex count_mutex_;  // guards report_.bytes while other threads copy values
+  Mutex count_mutex_;  // other threads copy values
+  std::uint64_t copied_bytes_ CUPEL_GUARDED_BY(count_mutex_) = 0;
 };
 
 CopyReport RunCopy::run() {
   trial_detail::require_empty_destination(to_, "a copy");
-  // What was there before anything else was looked at does not lack what came before it.
+  // A marker that is there before everything else is listed promises that nothing is missing.
   const bool ended = from_.stat(kEndMarker).has_value();
   const std::vector<ObjectInfo> ended_workers = from_.list(kEndedPrefix);
   list_jobs(ended);
@@ -100,6 +103,8 @@ CopyReport RunCopy::run() {
   std::sort(steps_.begin(), steps_.end());
   report_.steps = static_cast<std::uint64_t>(
       std::distance(steps_.begin(), std::unique(steps_.begin(), steps_.end())));
+  const MutexLock lock(count_mutex_);
+  report_.bytes = copied_bytes_;
   return report_;
 }
 
@@ -133,18 +138,18 @@ void RunCopy::list_jobs(bool ended) {
 }
 
 void RunCopy::copy_jobs() {
-  std::vector<WorkAhead::Task> tasks;
+  std::vector<OrderedTasks::Task> tasks;
   for (Job& job : jobs_)
     tasks.push_back({[this, &job] { perform(job); },
                      job.segment.index_size + job.segment.events_size.value_or(0)});
   const bool requests_cost = !from_.can_append() || !to_.can_append();
   const auto at_once = static_cast<std::size_t>(std::max(options_.requests_at_once, 1));
-  WorkAhead work(std::move(tasks), requests_cost ? at_once : 1, kMostBytesAhead);
+  OrderedTasks work(std::move(tasks), requests_cost ? at_once : 1, kMostBytesAhead);
   for (std::size_t i = 0; i < jobs_.size() && !stopped(); ++i) {
     try {
       work.await(i);
     } catch (const Error&) {
-      copy_collections(jobs_[i].segment.name.worker);  // tells if the run was replaced
+      copy_collections(jobs_[i].segment.name.worker);  // throws if the run was replaced
       throw;
     }
     commit(jobs_[i]);
@@ -155,14 +160,13 @@ void RunCopy::perform(Job& job) {
   job.copy = std::make_unique<SegmentCopy>(from_, to_, job.segment, options_.stop,
                                            [this](std::uint64_t bytes) { count(bytes); });
   job.copy->run();
-  job.done_at = ++events_;
+  job.done_at = ++jobs_done_;
 }
 
 void RunCopy::commit(Job& job) {
   const std::unique_ptr<SegmentCopy> copy = std::move(job.copy);
   if (!copy->is_ready()) return;
-  // Read when the values had been copied: those of a run that took this one's place would be
-  // noticed.
+  // The file is read after the values were copied, so it shows if they are those of another run.
   const std::string& worker = job.segment.name.worker;
   if (from_.can_append() || collections_read_at_[worker] < job.done_at) copy_collections(worker);
   copy->require_events();
@@ -174,7 +178,7 @@ void RunCopy::commit(Job& job) {
 
 /// Copies the file as it is now, unless that was done.
 void RunCopy::copy_collections(const std::string& worker) {
-  collections_read_at_[worker] = events_;
+  collections_read_at_[worker] = jobs_done_;
   const std::string key = collections_key(worker);
   auto bytes = from_.get(key, format_limits().collections_file);
   if (!bytes) throw FormatError(key, 0, "the file is missing, though the worker is in the run");
@@ -192,9 +196,9 @@ void RunCopy::copy_collections(const std::string& worker) {
 }
 
 void RunCopy::count(std::uint64_t bytes) {
-  const std::lock_guard lock(count_mutex_);
-  report_.bytes += bytes;
-  if (options_.progress) options_.progress(std::min(report_.bytes, total_bytes_), total_bytes_);
+  const MutexLock lock(count_mutex_);
+  copied_bytes_ += bytes;
+  if (options_.progress) options_.progress(std::min(copied_bytes_, total_bytes_), total_bytes_);
 }
 
 }  // namespace

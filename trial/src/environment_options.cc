@@ -5,19 +5,19 @@
 #include <string>
 
 #include "cupel/core/log.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel::trial_detail {
 
 namespace {
 
-/// The number that a variable holds; nothing if it is not set, or with a warning.
+/// The number that a variable holds; nothing if it is not set, or holds none, with a warning.
 std::optional<double> number_from(const char* variable, double least, double greatest,
                                   const char* legal) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return std::nullopt;
-  char* end = nullptr;
-  const double number = std::strtod(text, &end);
-  if (*end == '\0' && number >= least && number <= greatest) return number;
+  const std::optional<double> number = parse_number(without_blanks_and_plus(text));
+  if (number && *number >= least && *number <= greatest) return number;
   log(LogLevel::Warning, std::string(variable) + " is ignored, it is not " + legal + ": " + text);
   return std::nullopt;
 }

@@ -6,10 +6,10 @@
 
 namespace cupel::trial_detail {
 
-// What variables of the ported SDK say where TrialOptions do not; a warning for what cannot be
-// meant.
+// Variables of the ported SDK, which hold where TrialOptions leave a field out. A variable that
+// holds no legal value is ignored with a warning.
 
-/// SMDEBUG_TRAINING_END_DELAY_REFRESH, seconds; none if it is not set.
+/// SMDEBUG_TRAINING_END_DELAY_REFRESH, in seconds; 0 if it is not set.
 std::chrono::milliseconds end_delay_from_environment();
 
 /// SMDEBUG_INCOMPLETE_STEP_WAIT_WINDOW; nothing if it is not set.

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "joined_tensors.h"
+#include "collection_members.h"
 #include "names.h"
 #include "rows.h"
 #include "run_collections.h"
@@ -15,13 +15,13 @@
 
 namespace cupel::trial_detail {
 
-/// All that has been read of a run and is shared by its snapshots: only ever added to, by the
-/// refreshing thread.
+/// The rows of a run, which all its snapshots share. It only grows: the refreshing thread adds, and
+/// other threads read what their snapshot shows.
 struct IndexData {
   NameTable names;
   FormTable forms;
   LayoutInterner layouts{names};
-  JoinedTensors joined;
+  MemberTable members;
   std::deque<RowBlock> blocks;
   StableVector<SegmentFiles> files;
   std::set<std::string, std::less<>> worker_names;

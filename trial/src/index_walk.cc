@@ -1,83 +1,96 @@
+// Reading index files piece by piece.
+//
+// A long file is read and checked by a second thread while the calling thread, the refreshing one,
+// takes the batches before it; a queue of a few batches connects the two. Where every request
+// costs, the next files are requested in advance (ObjectPrefetch); elsewhere the store is asked to
+// read them ahead.
+//
+// An exception of the second thread is thrown by the calling thread after the batches before it.
+// An exception of the caller ends the second thread first.
+
 #include "index_walk.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <iterator>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "cupel/core/mutex.h"
 #include "cupel/format/format_limits.h"
 
 namespace cupel::trial_detail {
 
 namespace {
 
-// Longer files are read in pieces: a length in a directory entry alone never makes us ask for
-// memory. What follows the last message must come in one piece with it, so the last piece may be
-// longer by a quarter.
+// Longer files are read in pieces, so that the length in a directory entry alone never decides how
+// much memory is allocated. The last message and the bytes behind it must be in one piece, so the
+// last piece may be longer by a quarter.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
 constexpr std::uint64_t kLongestLastPiece = kPiece + kPiece / 4;
 
-// To map memory takes longer than to read and check what comes into it. A sealed batch is smaller
+// Mapping memory takes longer than reading and checking its contents. A sealed batch is smaller
 // than this unless a step is large.
 constexpr std::uint64_t kPieceToDrop = std::uint64_t{4} << 20U;
 
-// A thread costs as much as reading a hundredth of this.
+// Starting a thread takes as long as reading a hundredth of this.
 constexpr std::uint64_t kWorthAThread = std::uint64_t{2} << 20U;
 
-constexpr std::size_t kMaxAhead = 4;  // batches
+constexpr std::size_t kMaxQueued = 4;  // batches
 
-/// A few batches on their way from the thread that reads to the one that takes.
-class BatchesAhead {
+/// A bounded queue of batches from the thread that reads to the thread that takes.
+class BatchQueue {
  public:
-  struct NobodyTakes {};
+  struct Closed {};
 
-  /// Waits for room; throws NobodyTakes when no more are wanted.
+  /// Waits for room; throws Closed after close().
   void push(const IndexBatch& batch) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return batches_.size() < kMaxAhead || given_up_; });
-    if (given_up_) throw NobodyTakes();
+    MutexLock lock(mutex_);
+    changed_.wait(lock,
+                  [&]() CUPEL_REQUIRES(mutex_) { return batches_.size() < kMaxQueued || closed_; });
+    if (closed_) throw Closed();
     batches_.push_back(batch);
     changed_.notify_all();
   }
-  /// The next one; nothing when there will be none.
+  /// Waits for the next batch; nothing after finish() when the queue is empty.
   std::optional<IndexBatch> pop() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !batches_.empty() || finished_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() CUPEL_REQUIRES(mutex_) { return !batches_.empty() || finished_; });
     if (batches_.empty()) return std::nullopt;
     std::optional<IndexBatch> batch(std::move(batches_.front()));
     batches_.pop_front();
     changed_.notify_all();
     return batch;
   }
+  /// No more batches come.
   void finish() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     finished_ = true;
     changed_.notify_all();
   }
-  void give_up() {
-    const std::lock_guard lock(mutex_);
-    given_up_ = true;
+  /// Ends push(): the batches are not wanted any more.
+  void close() {
+    const MutexLock lock(mutex_);
+    closed_ = true;
     changed_.notify_all();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<IndexBatch> batches_;  // guarded by mutex_, as is all that follows
-  bool finished_ = false, given_up_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<IndexBatch> batches_ CUPEL_GUARDED_BY(mutex_);
+  bool finished_ CUPEL_GUARDED_BY(mutex_) = false;
+  bool closed_ CUPEL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
 
-/// Memory for pieces of files. Pages are mapped and cleared when they are first used, which takes
-/// as long as reading does; so what one piece was in is used again for the next. Any thread.
+/// Memory for pieces of files. The first use of a page takes as long as reading its contents, so
+/// the memory of one piece is used again for the next. Any thread.
 class IndexWalker::PieceMemory : public std::enable_shared_from_this<PieceMemory> {
  public:
-  /// Memory of `length` bytes; it comes back here when nobody holds it any more.
+  /// Memory of `length` bytes, which returns here when its last owner releases it.
   std::shared_ptr<AlignedBuffer> take(std::uint64_t length) {
     const auto size = static_cast<std::size_t>(length);
     if (size < kWorthAThread || size > kLongestLastPiece)
@@ -87,7 +100,7 @@ class IndexWalker::PieceMemory : public std::enable_shared_from_this<PieceMemory
     buffer->resize(size);
     const auto put_back = [home = shared_from_this()](AlignedBuffer* used) {
       std::unique_ptr<AlignedBuffer> owned(used);
-      const std::lock_guard lock(home->mutex_);
+      const MutexLock lock(home->mutex_);
       if (home->kept_.size() < home->kept_.capacity()) home->kept_.push_back(std::move(owned));
     };
     return {buffer.release(), put_back};
@@ -96,16 +109,16 @@ class IndexWalker::PieceMemory : public std::enable_shared_from_this<PieceMemory
  private:
   static constexpr std::size_t kMostKept = 4;
   std::unique_ptr<AlignedBuffer> kept() {
-    const std::lock_guard lock(mutex_);
-    kept_.reserve(kMostKept);  // so that putting back never fails
+    const MutexLock lock(mutex_);
+    kept_.reserve(kMostKept);  // Returning memory must not throw.
     if (kept_.empty()) return nullptr;
     std::unique_ptr<AlignedBuffer> buffer = std::move(kept_.back());
     kept_.pop_back();
     return buffer;
   }
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<AlignedBuffer>> kept_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<AlignedBuffer>> kept_ CUPEL_GUARDED_BY(mutex_);
 };
 
 FormatError not_sealed(const std::string& key, const IndexReader* reader, SegmentEnd end) {
@@ -123,7 +136,7 @@ IndexWalker::IndexWalker(const Store& store, std::size_t requests_at_once)
 void IndexWalker::rest() {
   memory_ = std::make_shared<PieceMemory>();
   next_.clear();
-  ahead_.reset();
+  prefetch_.reset();
 }
 
 void IndexWalker::will_walk(std::vector<ObjectInfo> files) {
@@ -131,11 +144,11 @@ void IndexWalker::will_walk(std::vector<ObjectInfo> files) {
     for (ObjectInfo& info : files) next_.push_back(std::move(info.key));
   } else {
     std::erase_if(files, [](const ObjectInfo& info) { return info.size > kLongestLastPiece; });
-    ahead_.emplace(store_, files, requests_at_once_);
+    prefetch_.emplace(store_, files, requests_at_once_);
   }
 }
 
-void IndexWalker::have_next_ready(const std::string& key) {
+void IndexWalker::announce_next(const std::string& key) {
   const auto here = std::ranges::find(next_, key);
   if (here == next_.end()) return;
   next_.erase(next_.begin(), std::next(here));
@@ -147,8 +160,8 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
   WalkEnd walk;
   const std::uint64_t most = format_limits().index_message;
   piece = std::min(piece, most);
-  if (ahead_ && reader.consumed() == 0) {
-    if (const std::shared_ptr<AlignedBuffer> whole = ahead_->take(key)) {
+  if (prefetch_ && reader.consumed() == 0) {
+    if (const std::shared_ptr<AlignedBuffer> whole = prefetch_->take(key)) {
       walk.came_short = whole->size() < size;
       walk.end = reader.read(whole, take);
       return walk;
@@ -168,7 +181,7 @@ WalkEnd IndexWalker::read_pieces(const std::string& key, IndexReader& reader, st
     walk.came_short = got < length;
     walk.end = reader.read(buffer, take);
     if (walk.came_short || from + length >= size) return walk;
-    // The piece ended inside a message; one that is larger than a piece needs a larger one.
+    // The piece ended inside a message. A message that is larger than a piece needs a larger piece.
     if (reader.consumed() != from) continue;
     if (piece >= most) throw FormatError(key, from, "a message is too long");
     piece = std::min(2 * piece, most);
@@ -182,32 +195,32 @@ WalkEnd IndexWalker::walk_again(const std::string& key, IndexReader& reader, std
 
 WalkEnd IndexWalker::walk(const std::string& key, IndexReader& reader, std::uint64_t size,
                           const Take& take) {
-  have_next_ready(key);
+  announce_next(key);
   if (size < reader.consumed() + kWorthAThread) return read_pieces(key, reader, size, take, kPiece);
 
-  BatchesAhead ahead;
+  BatchQueue queue;
   WalkEnd walk;
   std::exception_ptr failure;
   const auto read = [&] {
     try {
       walk = read_pieces(
-          key, reader, size, [&](const IndexBatch& batch) { ahead.push(batch); }, kPiece);
+          key, reader, size, [&](const IndexBatch& batch) { queue.push(batch); }, kPiece);
     } catch (...) {
       failure = std::current_exception();
     }
-    ahead.finish();
+    queue.finish();
   };
   std::jthread thread;
   try {
     thread = std::jthread(read);
-  } catch (const std::system_error&) {  // of a process that may have no more threads
+  } catch (const std::system_error&) {  // The process may have no more threads.
     return read_pieces(key, reader, size, take, kPiece);
   }
   try {
-    while (const std::optional<IndexBatch> batch = ahead.pop()) take(*batch);
+    while (const std::optional<IndexBatch> batch = queue.pop()) take(*batch);
   } catch (...) {
-    ahead.give_up();
-    throw;  // when the thread has ended
+    queue.close();
+    throw;  // The thread is joined first.
   }
   thread.join();
   if (failure) std::rethrow_exception(failure);

@@ -1,34 +1,40 @@
+// Names of tensors and the layouts of steps.
+//
+// The refreshing thread adds names and layouts; other threads find names under a shared lock, and
+// read layouts without one, since a layout never changes or moves. The texts by which layouts are
+// found are limited in number, and dropped when there are too many: then a layout may be made
+// twice, which costs memory only.
+
 #include "names.h"
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <mutex>
 
+#include "cupel/core/mutex.h"
 #include "cupel/format/layout.h"
 
 namespace cupel::trial_detail {
 
 namespace {
 
-// Texts of layouts are only a shortcut: a run whose every step has other names must not keep them
-// all.
+// A run in which every step has other names must not keep the texts of all layouts.
 constexpr std::size_t kMaxEntries = 1024;
 
 }  // namespace
 
 std::uint32_t NameTable::intern(std::string_view name) {
-  // Only this thread inserts, so looking needs no lock.
+  // Only this thread inserts, so it needs no lock to search.
   if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
   const auto id = static_cast<std::uint32_t>(names_.size());
   const std::string& stored = names_.push_back(std::string(name));
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   ids_.emplace(stored, id);
   return id;
 }
 
 std::optional<std::uint32_t> NameTable::find(std::string_view name) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = ids_.find(name);
   if (found == ids_.end()) return std::nullopt;
   return found->second;

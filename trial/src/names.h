@@ -5,30 +5,31 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "cupel/core/mutex.h"
 #include "cupel/format/index_reader.h"
 #include "stable_vector.h"
 
 namespace cupel::trial_detail {
 
-/// Every tensor name of a run once, numbered in the order of its first appearance.
+/// Every tensor name of a run once, numbered in the order of first appearance.
 ///
-/// One thread interns; any thread finds, and reads the names of numbers it was given.
+/// One thread interns; any thread finds, and reads the names of numbers that it has.
 class NameTable {
  public:
-  std::uint32_t intern(std::string_view name);
+  // Not checked: the one thread that interns reads without a lock.
+  std::uint32_t intern(std::string_view name) CUPEL_UNCHECKED_LOCKS;
   std::optional<std::uint32_t> find(std::string_view name) const;
   const std::string& operator[](std::uint32_t id) const noexcept { return names_[id]; }
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<std::string_view, std::uint32_t> ids_;  // guarded by mutex_
+  mutable SharedMutex mutex_;
+  std::unordered_map<std::string_view, std::uint32_t> ids_ CUPEL_GUARDED_BY(mutex_);
   StableVector<std::string> names_;
 };
 
@@ -43,14 +44,14 @@ class NameLayout {
   std::size_t size() const noexcept { return ids_.size(); }
   std::uint32_t id(std::size_t position) const noexcept { return ids_[position]; }
 
-  /// Where the name is; kAbsent if nowhere.
+  /// The position of the name; kAbsent if the layout does not have it.
   std::uint32_t position(std::uint32_t id) const noexcept {
     if (!dense_.empty()) return id - base_ < dense_.size() ? dense_[id - base_] : kAbsent;
     return search(id);
   }
   bool contains(std::uint32_t id) const noexcept { return position(id) != kAbsent; }
 
-  /// Rows that are not what the hook says about itself.
+  /// The number of rows without those of the hook's own tensors.
   std::size_t visible() const noexcept { return ids_.size() - (reserved_end_ - reserved_begin_); }
   bool has_reserved() const noexcept { return reserved_begin_ != reserved_end_; }
   std::span<const std::uint32_t> before_reserved() const noexcept {
@@ -71,12 +72,11 @@ class NameLayout {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs_;  // (id, position) sorted by id
 };
 
-/// Finds the layout of a step's rows. Steps mostly repeat the names of the step before, so that one
-/// comparison of their concatenated text decides; text that was never seen is interned name by
-/// name. One thread.
+/// Finds the layout of a step's rows. Most steps repeat the names of the step before, so one
+/// comparison of the concatenated names decides; unknown names are interned one by one. One thread.
 class LayoutInterner {
  public:
-  /// A layout with the text it was made of.
+  /// A layout with the concatenated names that it was made of.
   struct Entry {
     std::string text;
     std::vector<std::int32_t> ends;
@@ -86,7 +86,7 @@ class LayoutInterner {
 
   explicit LayoutInterner(NameTable& names) : names_(names) {}
 
-  /// The layout of rows [first, last) of the batch; `hint` is tried first and then updated.
+  /// The layout of the rows [first, last) of the batch. `hint` is tried first, and then updated.
   const NameLayout* intern(const IndexBatch& batch, std::size_t first, std::size_t last,
                            std::shared_ptr<const Entry>& hint);
 

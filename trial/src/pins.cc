@@ -4,13 +4,15 @@
 
 #include "cupel/core/error.h"
 #include "cupel/trial/trial.h"
-#include "view.h"
+#include "trial_view.h"
 
 namespace cupel {
 
+using trial_detail::TrialView;
+
 namespace {
 
-/// Last in, first out: a view may be in a list twice.
+/// Ends pins in reverse order, because a view may be in a list twice.
 void end_all(std::vector<std::unique_ptr<PinnedView>>& pins) noexcept {
   while (!pins.empty()) pins.pop_back();
 }
@@ -19,20 +21,20 @@ void end_all(std::vector<std::unique_ptr<PinnedView>>& pins) noexcept {
 
 PinnedView::PinnedView(Trial& view, std::shared_ptr<const Snapshot> snapshot,
                        std::optional<std::int64_t> up_to_step)
-    : view_(view), before_(view.view_->pinned), limit_before_(view.view_->limit) {
+    : view_(view), before_(TrialView::of(view).pinned), limit_before_(TrialView::of(view).limit) {
   if (!snapshot) throw UsageError("A view is pinned to a snapshot");
-  view.view_->pinned = std::move(snapshot);
-  view.view_->limit = up_to_step;
+  TrialView::of(view).pinned = std::move(snapshot);
+  TrialView::of(view).limit = up_to_step;
 }
 
 PinnedView::PinnedView(Trial& view, Unpin)
     : view_(view),
-      before_(std::exchange(view.view_->pinned, nullptr)),
-      limit_before_(std::exchange(view.view_->limit, std::nullopt)) {}
+      before_(std::exchange(TrialView::of(view).pinned, nullptr)),
+      limit_before_(std::exchange(TrialView::of(view).limit, std::nullopt)) {}
 
 PinnedView::~PinnedView() {
-  view_.view_->pinned = std::move(before_);
-  view_.view_->limit = limit_before_;
+  TrialView::of(view_).pinned = std::move(before_);
+  TrialView::of(view_).limit = limit_before_;
 }
 
 NoRefresh::NoRefresh(Trial& view) { pin(view); }
@@ -45,7 +47,8 @@ NoRefresh::NoRefresh(const std::vector<Trial*>& views) {
 NoRefresh::~NoRefresh() { end_all(pins_); }
 
 void NoRefresh::pin(Trial& view) {
-  pins_.push_back(std::make_unique<PinnedView>(view, view.snapshot(), view.view_->limit));
+  pins_.push_back(std::make_unique<PinnedView>(view, TrialView::of(view).snapshot(),
+                                               TrialView::of(view).limit));
 }
 
 Refresh::Refresh(Trial& view) { unpin(view); }

@@ -1,6 +1,9 @@
-// Making a table: one pass over the steps finds the plan of each and counts the rows, another
-// copies ranges of columns. Nothing is looked up per row: steps mostly repeat the plan of the step
-// before, and with it the names and (one comparison says so) the forms of its rows.
+// Making a table of the index.
+//
+// One pass over the steps finds the plan of each and counts the rows; a second pass copies ranges
+// of columns. Nothing is searched per row: most steps repeat the plan of the step before, and with
+// it the names and, as one comparison shows, the forms of its rows. The calling thread does all of
+// it, from one snapshot. Running out of memory is std::bad_alloc, and leaves nothing behind.
 
 #include "cupel/trial/reduction_table.h"
 
@@ -15,18 +18,18 @@
 
 #include "cupel/core/error.h"
 #include "cupel/trial/trial.h"
-#include "reading.h"
 #include "row_plan.h"
+#include "snapshot_view.h"
 #include "step_merge.h"
-#include "view.h"
+#include "trial_view.h"
 
 namespace cupel {
 
 using trial_detail::FormTable;
 using trial_detail::NameTable;
-using trial_detail::Reading;
 using trial_detail::RowBlock;
 using trial_detail::RowPlan;
+using trial_detail::SnapshotView;
 using trial_detail::StepMerge;
 using trial_detail::StepPart;
 
@@ -35,23 +38,23 @@ namespace {
 static_assert(ReductionTable::kCounts == RowBlock::kCounts);
 
 template <class T>
-void copy_run(const T* from, T* to, const RowPlan::Run& run) noexcept {
-  from += run.from;
-  to += run.to;
-  if (run.stride == 1) {
-    std::memcpy(to, from, run.length * sizeof(T));
+void copy_range(const T* from, T* to, const RowPlan::Range& range) noexcept {
+  from += range.from;
+  to += range.to;
+  if (range.stride == 1) {
+    std::memcpy(to, from, range.length * sizeof(T));
     return;
   }
-  for (std::size_t i = 0; i < run.length; ++i) to[i * run.stride] = from[i];
+  for (std::size_t i = 0; i < range.length; ++i) to[i * range.stride] = from[i];
 }
 
 template <class T>
-void fill_run(T value, T* to, const RowPlan::Run& run) noexcept {
-  to += run.to;
-  for (std::size_t i = 0; i < run.length; ++i) to[i * run.stride] = value;
+void fill_range(T value, T* to, const RowPlan::Range& range) noexcept {
+  to += range.to;
+  for (std::size_t i = 0; i < range.length; ++i) to[i * range.stride] = value;
 }
 
-/// The steps of a table, with their parts one after another.
+/// The steps of a table, and the parts of all of them in one list.
 struct PlannedSteps {
   struct Step {
     const RowPlan* plan;
@@ -68,7 +71,7 @@ struct PlannedSteps {
     if (plan->rows.empty()) return;
     for (const StepPart& part : step) {
       if (parts.empty() || parts.back().rows->block != part.rows->block)
-        note_columns(*part.rows->block);
+        add_columns(*part.rows->block);
       parts.push_back(part);
     }
     steps.push_back({plan.get(), parts.size() - step.size()});
@@ -78,7 +81,7 @@ struct PlannedSteps {
   }
 
  private:
-  void note_columns(const RowBlock& block) {
+  void add_columns(const RowBlock& block) {
     for (std::size_t r = 0; r < Reduction::kCount; ++r)
       if (block.reduction_column(r) != nullptr) reductions |= 1U << r;
     for (std::size_t c = 0; c < RowBlock::kCountColumns; ++c)
@@ -88,10 +91,9 @@ struct PlannedSteps {
 
 class TableMaker {
  public:
-  TableMaker(const Reading& reading, const PlannedSteps& planned)
-      : data_(*reading.snapshot().data), planned_(planned) {
-    for (const Snapshot::Worker& worker : reading.workers())
-      table_.workers.emplace_back(worker.name);
+  TableMaker(const SnapshotView& view, const PlannedSteps& planned)
+      : data_(*view.snapshot().data), planned_(planned) {
+    for (const Snapshot::Worker& worker : view.workers()) table_.workers.emplace_back(worker.name);
     list_names();
     allocate();
   }
@@ -112,7 +114,7 @@ class TableMaker {
   }
 
  private:
-  /// Names the tensors in order, and numbers the rows of each plan by them.
+  /// Lists the names of all planned rows in order, and numbers them.
   void list_names() {
     std::vector<std::uint32_t> ids;
     for (const auto& [plan, held] : planned_.plans)
@@ -146,38 +148,38 @@ class TableMaker {
         table_.reductions.push_back({Reduction::at(r), TableColumn<double>(rows)});
   }
 
-  /// `before`: the parts of the step before, if it has the same plan.
+  /// `before` has the parts of the step before, if that has the same plan; else it is null.
   void copy_step(const RowPlan& plan, const StepPart* parts, const StepPart* before) {
     const std::size_t rows = plan.rows.size();
-    // The parts of a step are of one step; each knows its mode itself.
+    // All parts have the same global step; modes and mode steps may differ.
     std::fill_n(table_.step.data() + at_, rows, parts[0].rows->step);
-    for (const RowPlan::Run& run : plan.runs) {
-      const StepPart& part = parts[run.part];
-      fill_run(part.rows->mode_step, table_.mode_step.data() + at_, run);
-      fill_run(part.rows->mode, table_.mode.data() + at_, run);
-      fill_run(part.worker, table_.worker.data() + at_, run);
-      copy_values(run, *part.rows);
+    for (const RowPlan::Range& range : plan.ranges) {
+      const StepPart& part = parts[range.part];
+      fill_range(part.rows->mode_step, table_.mode_step.data() + at_, range);
+      fill_range(part.rows->mode, table_.mode.data() + at_, range);
+      fill_range(part.worker, table_.worker.data() + at_, range);
+      copy_values(range, *part.rows);
     }
     copy_names(plan, before != nullptr);
     copy_elements(plan, parts, before);
   }
 
-  void copy_values(const RowPlan::Run& run, const trial_detail::StepRows& rows) {
+  void copy_values(const RowPlan::Range& range, const trial_detail::StepRows& rows) {
     const RowBlock& block = *rows.block;
     const std::size_t first = rows.first_row;
-    const std::uint32_t* flags = block.flags() + first + run.from;
-    std::uint32_t* saved = table_.saved.data() + at_ + run.to;
+    const std::uint32_t* flags = block.flags() + first + range.from;
+    std::uint32_t* saved = table_.saved.data() + at_ + range.to;
     constexpr std::uint32_t kShown = RowBlock::kReductions | RowBlock::kCounts;
     std::uint32_t seen = 0;
-    if (run.stride == 1) {
-      for (std::size_t i = 0; i < run.length; ++i) {
+    if (range.stride == 1) {
+      for (std::size_t i = 0; i < range.length; ++i) {
         seen |= flags[i];
         saved[i] = flags[i] & kShown;
       }
     } else {
-      for (std::size_t i = 0; i < run.length; ++i) {
+      for (std::size_t i = 0; i < range.length; ++i) {
         seen |= flags[i];
-        saved[i * run.stride] = flags[i] & kShown;
+        saved[i * range.stride] = flags[i] & kShown;
       }
     }
     seen_ |= seen;
@@ -185,14 +187,14 @@ class TableMaker {
       const double* from = block.reduction_column(column.reduction.index());
       double* to = column.values.data() + at_;
       if (from != nullptr) {
-        copy_run(from + first, to, run);
+        copy_range(from + first, to, range);
       } else {
-        fill_run(std::numeric_limits<double>::quiet_NaN(), to, run);
+        fill_range(std::numeric_limits<double>::quiet_NaN(), to, range);
       }
     }
     for (std::size_t c = 0; c < counts_.size(); ++c)
       if (const std::int64_t* from = block.count_column(c))
-        copy_run(from + first, counts_[c]->data() + at_, run);
+        copy_range(from + first, counts_[c]->data() + at_, range);
   }
 
   void copy_names(const RowPlan& plan, bool repeats) {
@@ -207,24 +209,24 @@ class TableMaker {
 
   void copy_elements(const RowPlan& plan, const StepPart* parts, const StepPart* before) {
     std::int64_t* to = table_.elements.data() + at_;
-    const auto forms = [](const trial_detail::StepRows& rows, const RowPlan::Run& run) {
-      return rows.block->forms() + rows.first_row + run.from;
+    const auto forms = [](const trial_detail::StepRows& rows, const RowPlan::Range& range) {
+      return rows.block->forms() + rows.first_row + range.from;
     };
     bool same_forms = before != nullptr;
-    for (std::size_t r = 0; same_forms && r < plan.runs.size(); ++r) {
-      const RowPlan::Run& run = plan.runs[r];
+    for (std::size_t r = 0; same_forms && r < plan.ranges.size(); ++r) {
+      const RowPlan::Range& range = plan.ranges[r];
       same_forms =
-          std::memcmp(forms(*before[run.part].rows, run), forms(*parts[run.part].rows, run),
-                      run.length * sizeof(std::uint32_t)) == 0;
+          std::memcmp(forms(*before[range.part].rows, range), forms(*parts[range.part].rows, range),
+                      range.length * sizeof(std::uint32_t)) == 0;
     }
     if (same_forms) {
       std::memcpy(to, to - plan.rows.size(), plan.rows.size() * sizeof *to);
       return;
     }
-    for (const RowPlan::Run& run : plan.runs) {
-      const std::uint32_t* form = forms(*parts[run.part].rows, run);
-      for (std::size_t i = 0; i < run.length; ++i)
-        to[run.to + i * run.stride] = data_.forms[form[i]].elements;
+    for (const RowPlan::Range& range : plan.ranges) {
+      const std::uint32_t* form = forms(*parts[range.part].rows, range);
+      for (std::size_t i = 0; i < range.length; ++i)
+        to[range.to + i * range.stride] = data_.forms[form[i]].elements;
     }
   }
 
@@ -236,7 +238,7 @@ class TableMaker {
   const std::array<TableColumn<std::int64_t>*, RowBlock::kCountColumns> counts_ = {
       &table_.nan, &table_.pos_inf, &table_.neg_inf, &table_.zero};
   std::vector<std::uint32_t> number_of_;  // by the id of a name
-  std::size_t at_ = 0;                    // row of the table
+  std::size_t at_ = 0;                    // the row of the table
   std::uint32_t seen_ = 0;                // bits: flags that any row has
 };
 
@@ -245,15 +247,15 @@ class TableMaker {
 ReductionTable Trial::reductions(const ReductionTableQuery& query) const {
   if (!query.name.empty() && !query.collection.empty())
     throw UsageError("reductions takes a name or a collection, not both");
-  const Reading reading = view_->read();
-  reading.require_worker(query.worker);
+  const SnapshotView view = view_->read();
+  view.require_worker(query.worker);
   NameSelection selection(
       query.collection.empty() ? std::vector<std::string>() : std::vector{query.collection},
       query.name);
-  selection.state_->use(reading.snapshot(), *view_->index);
+  trial_detail::SelectionState::of(selection).use(view.snapshot(), *view_->index);
 
   const bool global = query.mode == Mode::Global;
-  const std::int64_t listed = reading.listed(query.show_incomplete_steps);
+  const std::int64_t listed = view.listed(query.show_incomplete_steps);
   std::int64_t begin = 0, last = listed;
   if (global) {
     begin = query.steps.begin.value_or(0);
@@ -261,7 +263,7 @@ ReductionTable Trial::reductions(const ReductionTableQuery& query) const {
   }
   PlannedSteps planned;
   std::vector<StepPart> of_mode;
-  StepMerge merge(reading, begin, last, query.worker);
+  StepMerge merge(view, begin, last, query.worker);
   for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) {
     if (!global) {
       of_mode.clear();
@@ -271,9 +273,9 @@ ReductionTable Trial::reductions(const ReductionTableQuery& query) const {
       if (of_mode.empty()) continue;
       parts = of_mode;
     }
-    planned.add(parts, selection.state_->plan(parts));
+    planned.add(parts, trial_detail::SelectionState::of(selection).plan(parts));
   }
-  return TableMaker(reading, planned).make();
+  return TableMaker(view, planned).make();
 }
 
 }  // namespace cupel

@@ -1,7 +1,8 @@
-// Compares two runs: one tensor at one step from one worker.
+// Comparing two runs: one tensor at one step from one worker.
 //
-// What is in the index decides first. Raw values are read only where their checksums, or what else
-// is known of them, differ: of two runs that agree nothing is read.
+// The index decides first. Raw values are read only where their checksums, or other statistics in
+// the index, differ: nothing is read of two runs that agree. The calling thread reads and compares.
+// A damaged or missing value throws, with the name of its run.
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,8 @@
 
 #include "cupel/core/error.h"
 #include "run_comparer.h"
+#include "trial_view.h"
 #include "value_reader.h"
-#include "view.h"
 
 namespace cupel::trial_detail {
 
@@ -29,13 +30,13 @@ constexpr std::array<NamedCount, 4> kCounts = {{{"nan", &ValueCounts::nan},
                                                 {"neg_inf", &ValueCounts::neg_inf},
                                                 {"zero", &ValueCounts::zero}}};
 
-/// Which reductions were saved, as bits.
-std::uint32_t reductions_of(const Reading::Row& row) noexcept {
+/// The saved reductions, as bits.
+std::uint32_t reductions_of(const SnapshotView::Row& row) noexcept {
   return row.block().flags()[row.row] & RowBlock::kReductions;
 }
 
 template <class F>
-void for_each_common_reduction(const Reading::Row& a, const Reading::Row& b, F&& visit) {
+void for_each_common_reduction(const SnapshotView::Row& a, const SnapshotView::Row& b, F&& visit) {
   for (std::uint32_t rest = reductions_of(a) & reductions_of(b); rest != 0; rest &= rest - 1) {
     const Reduction reduction = Reduction::at(static_cast<std::size_t>(std::countr_zero(rest)));
     visit(reduction, *a.block().reduction(a.row, reduction),
@@ -44,7 +45,7 @@ void for_each_common_reduction(const Reading::Row& a, const Reading::Row& b, F&&
 }
 
 /// Whether all reductions and counts that both have agree bit for bit.
-bool same_statistics(const Reading::Row& a, const Reading::Row& b) {
+bool same_statistics(const SnapshotView::Row& a, const SnapshotView::Row& b) {
   bool same = true;
   for_each_common_reduction(a, b, [&same](Reduction, double x, double y) {
     same = same && std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
@@ -54,21 +55,21 @@ bool same_statistics(const Reading::Row& a, const Reading::Row& b) {
   return same && (!counts_a || !counts_b || *counts_a == *counts_b);
 }
 
-bool same_inline(const Reading::Row& a, const Reading::Row& b) noexcept {
+bool same_inline(const SnapshotView::Row& a, const SnapshotView::Row& b) noexcept {
   return a.block().is_inline(a.row) && b.block().is_inline(b.row) &&
          same_bytes(a.block().inline_value(a.row), b.block().inline_value(b.row));
 }
 
-bool same_checksum(const Reading::Row& a, const Reading::Row& b) noexcept {
+bool same_checksum(const SnapshotView::Row& a, const SnapshotView::Row& b) noexcept {
   return a.block().is_stored(a.row) && b.block().is_stored(b.row) &&
          a.block().length(a.row) == b.block().length(b.row) &&
          a.block().crc32c(a.row) == b.block().crc32c(b.row);
 }
 
-bool has_value(const Reading::Row& row) noexcept { return row.block().has_value(row.row); }
+bool has_value(const SnapshotView::Row& row) noexcept { return row.block().has_value(row.row); }
 
-/// Of a raw value whose shape was not saved the elements lie in one row.
-bool has_shape(const Reading::Row& row, const RowForm& form) noexcept {
+/// A raw value without a saved shape counts as one dimension.
+bool has_shape(const SnapshotView::Row& row, const RowForm& form) noexcept {
   return form.has_shape || has_value(row);
 }
 
@@ -76,7 +77,7 @@ bool same_shape(const RowForm& a, const RowForm& b) noexcept {
   return a.has_shape && b.has_shape ? a.extents == b.extents : shape_of(a) == shape_of(b);
 }
 
-/// The place of an element in its tensor.
+/// The index of an element in its tensor.
 std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
   std::vector<std::int64_t> index(shape.rank());
   for (std::size_t axis = shape.rank(); axis > 0; --axis) {
@@ -86,7 +87,7 @@ std::vector<std::int64_t> index_of(std::int64_t element, const Shape& shape) {
   return index;
 }
 
-/// Takes in one more of the statistics that both have.
+/// Adds the comparison of one statistic that both rows have.
 void compare_one(RunDifference& difference, std::string_view name, const ComparedNumber& a,
                  const ComparedNumber& b, bool same, std::optional<double> apart) {
   ++difference.compared;
@@ -102,11 +103,11 @@ void compare_one(RunDifference& difference, std::string_view name, const Compare
 
 }  // namespace
 
-const RowForm& RunComparer::Side::form_of(const Reading::Row& row) const noexcept {
-  return reading.snapshot().data->forms[row.block().form(row.row)];
+const RowForm& RunComparer::Side::form_of(const SnapshotView::Row& row) const noexcept {
+  return view.snapshot().data->forms[row.block().form(row.row)];
 }
 
-DifferenceSide RunComparer::Side::row_side(const Reading::Row& row) const {
+DifferenceSide RunComparer::Side::row_side(const SnapshotView::Row& row) const {
   const RowForm& form = form_of(row);
   DifferenceSide side{.mode = row.rows->mode,
                       .mode_step = row.rows->mode_step,
@@ -116,8 +117,8 @@ DifferenceSide RunComparer::Side::row_side(const Reading::Row& row) const {
   return side;
 }
 
-void RunComparer::compare_rows(const std::string& name, const Reading::Row& a,
-                               const Reading::Row& b) {
+void RunComparer::compare_rows(const std::string& name, const SnapshotView::Row& a,
+                               const SnapshotView::Row& b) {
   ++found_.tensors;
   found_.values_only_in_a += has_value(a) && !has_value(b) ? 1 : 0;
   found_.values_only_in_b += has_value(b) && !has_value(a) ? 1 : 0;
@@ -140,7 +141,8 @@ void RunComparer::compare_rows(const std::string& name, const Reading::Row& a,
 }
 
 RunDifference RunComparer::difference_at(DifferenceKind kind, const std::string& name,
-                                         const Reading::Row& a, const Reading::Row& b) const {
+                                         const SnapshotView::Row& a,
+                                         const SnapshotView::Row& b) const {
   return {.kind = kind,
           .step = step_,
           .tensor = name,
@@ -149,8 +151,8 @@ RunDifference RunComparer::difference_at(DifferenceKind kind, const std::string&
           .b = b_.row_side(b)};
 }
 
-void RunComparer::compare_values(const std::string& name, const Reading::Row& a,
-                                 const Reading::Row& b) {
+void RunComparer::compare_values(const std::string& name, const SnapshotView::Row& a,
+                                 const SnapshotView::Row& b) {
   RunComparison::Agreements& agreements = found_.agreements;
   if (!options_.read_all_values && same_statistics(a, b)) {
     if (same_inline(a, b)) {
@@ -180,8 +182,8 @@ void RunComparer::compare_values(const std::string& name, const Reading::Row& a,
   add(std::move(difference));
 }
 
-bool RunComparer::compare_statistics(const std::string& name, const Reading::Row& a,
-                                     const Reading::Row& b) {
+bool RunComparer::compare_statistics(const std::string& name, const SnapshotView::Row& a,
+                                     const SnapshotView::Row& b) {
   const std::optional<ValueCounts> counts_a = a.block().counts(a.row);
   const std::optional<ValueCounts> counts_b = b.block().counts(b.row);
   const bool both_counts = counts_a && counts_b;
@@ -190,11 +192,11 @@ bool RunComparer::compare_statistics(const std::string& name, const Reading::Row
     ++found_.agreements.statistics;
     return true;
   }
-  // Counts first: that there is a NaN more says more than a mean that is NaN.
+  // Counts come first: one more NaN explains more than a mean that is NaN.
   RunDifference counts = difference_at(DifferenceKind::Count, name, a, b);
   if (both_counts) {
     for (const NamedCount& one : kCounts) {
-      // What is nearly zero in one run may be zero in the other.
+      // With a tolerance, an element may be zero in one run and nearly zero in the other.
       if (one.count == &ValueCounts::zero && !tolerance_.is_exact()) continue;
       const std::int64_t x = (*counts_a).*one.count, y = (*counts_b).*one.count;
       compare_one(counts, one.name, x, y, x == y,
@@ -215,10 +217,12 @@ bool RunComparer::compare_statistics(const std::string& name, const Reading::Row
   return true;
 }
 
-TensorValue RunComparer::read(const Side& side, const std::string& name, const Reading::Row& row) {
+TensorValue RunComparer::read(const Side& side, const std::string& name,
+                              const SnapshotView::Row& row) {
   const Trial& trial = side.trial;
   try {
-    std::optional<TensorValue> value = trial.view_->index->reader().read(*row.rows, row.row);
+    std::optional<TensorValue> value =
+        TrialView::of(trial).index->reader().read(*row.rows, row.row);
     if (!value)
       throw TensorUnavailableForStep(
           name, step_, Mode::Global, reductions_of(row) != 0,
@@ -229,7 +233,7 @@ TensorValue RunComparer::read(const Side& side, const std::string& name, const R
     }
     return *std::move(value);
   } catch (const FormatError& error) {
-    // There are two runs, whose files are called alike.
+    // The files of both runs have the same keys.
     throw FormatError(trial.location() + "/" + error.file, error.offset, error.problem);
   }
 }

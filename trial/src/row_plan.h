@@ -18,56 +18,56 @@
 
 namespace cupel::trial_detail {
 
-/// Which rows of a step are selected, and their order: by tensor name, then worker. Holds for all
-/// steps whose workers saved the same names. Immutable.
+/// The selected rows of a step in their order: by tensor name, then worker. Serves all steps whose
+/// workers saved the same names. Immutable.
 struct RowPlan {
   struct Row {
-    std::uint32_t part;      ///< Of the step's.
-    std::uint32_t position;  ///< In the part's layout.
-    std::uint32_t id;        ///< Of the name.
+    std::uint32_t part;      ///< The index of the step's part.
+    std::uint32_t position;  ///< The position in the layout of the part.
+    std::uint32_t id;        ///< The number of the name.
   };
-  /// Rows that lie one after another in a part; in the plan's order they are `stride` apart.
-  struct Run {
+  /// Rows that follow each other in a part, from position `from` on; in the order of the plan the
+  /// first is row `to`, and the next ones are `stride` apart.
+  struct Range {
     std::uint32_t part, from;
     std::uint32_t to, length, stride;
   };
   std::vector<Row> rows;
-  std::vector<Run> runs;
+  std::vector<Range> ranges;
 };
 
-}  // namespace cupel::trial_detail
-
-namespace cupel {
-
-/// Resolves a selection against the names of a run; one thread at a time.
-struct NameSelection::State {
-  State(std::vector<std::string> wanted_collections, PatternList wanted_patterns)
+/// Resolves a selection against the names of a run. One thread at a time.
+class SelectionState {
+ public:
+  SelectionState(std::vector<std::string> wanted_collections, PatternList wanted_patterns)
       : collections(std::move(wanted_collections)), patterns(std::move(wanted_patterns)) {}
 
-  /// Makes what plan() says that of a snapshot; `index` is warned of collections that the run does
+  static SelectionState& of(const NameSelection& selection) { return *selection.state_; }
+
+  /// Makes plan() answer for a snapshot. `index` logs a warning for a collection that the run does
   /// not have.
   void use(const Snapshot& snapshot, TrialIndex& index);
-  std::shared_ptr<const trial_detail::RowPlan> plan(std::span<const trial_detail::StepPart> parts);
+  std::shared_ptr<const RowPlan> plan(std::span<const StepPart> parts);
 
   const std::vector<std::string> collections;
   const PatternList patterns;
 
  private:
-  using Key = std::vector<const trial_detail::NameLayout*>;
-  using Plans = std::map<Key, std::shared_ptr<const trial_detail::RowPlan>>;
+  using Key = std::vector<const NameLayout*>;
+  using Plans = std::map<Key, std::shared_ptr<const RowPlan>>;
 
   bool selects(std::uint32_t id) const;
-  trial_detail::RowPlan make(std::span<const trial_detail::StepPart> parts) const;
+  RowPlan make(std::span<const StepPart> parts) const;
 
-  // Held, so that pointers into them stay what they are.
-  std::shared_ptr<const trial_detail::IndexData> data_;
-  std::shared_ptr<const trial_detail::RunCollections> run_collections_;
-  std::shared_ptr<const trial_detail::NameFilter> pattern_filter_;
-  std::vector<trial_detail::CollectionFilter> filters_;
-  std::size_t joined_ = 0;  // memberships that were known when the filters were made
+  // Shared, so that the pointers in filters_ and plans_ stay valid.
+  std::shared_ptr<const IndexData> data_;
+  std::shared_ptr<const RunCollections> run_collections_;
+  std::shared_ptr<const NameFilter> pattern_filter_;
+  std::vector<CollectionFilter> filters_;
+  std::size_t member_count_ = 0;  // memberships when the filters were made
   Plans plans_;
   Plans::const_iterator last_ = plans_.end();
   std::size_t planned_rows_ = 0;
 };
 
-}  // namespace cupel
+}  // namespace cupel::trial_detail

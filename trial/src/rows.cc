@@ -1,3 +1,9 @@
+// Copying the rows of a batch, column by column, and interning the forms of rows.
+//
+// The refreshing thread copies; other threads read blocks once a snapshot shows them. Columns in
+// which no row has a value are not kept: a row of a run that saves reductions only takes little
+// more than these. The memory of a batch is released after the copy.
+
 #include "rows.h"
 
 #include <algorithm>

@@ -18,7 +18,7 @@
 
 namespace cupel::trial_detail {
 
-/// What rows of a tensor have in common at most steps: type, number of elements and shape.
+/// The type, number of elements and shape of a row, which most rows of a tensor share.
 struct RowForm {
   std::int64_t elements = 0;
   DType dtype = DType::F32;
@@ -28,8 +28,7 @@ struct RowForm {
   bool matches(const IndexBatch& batch, std::size_t row) const noexcept;
 };
 
-/// Every form of a run once. One thread interns; any thread reads the forms of numbers it was
-/// given.
+/// Every form of a run once. One thread interns; any thread reads the forms of numbers that it has.
 class FormTable {
  public:
   /// The number of the row's form; `guess` is tried first.
@@ -42,8 +41,8 @@ class FormTable {
   std::unordered_multimap<std::size_t, std::uint32_t> ids_;
 };
 
-/// The rows of one batch of an index file, copied column by column; only columns that hold anything
-/// are kept. Immutable once its forms are filled in.
+/// The rows of one batch, copied column by column; empty columns are not kept. Immutable once its
+/// forms are filled in.
 class RowBlock {
  public:
   explicit RowBlock(const IndexBatch& batch);
@@ -58,7 +57,7 @@ class RowBlock {
   }
   bool has_reductions(std::size_t row) const noexcept { return (flags_[row] & kReductions) != 0; }
 
-  /// Where the value is in the events file; only where is_stored(row).
+  /// The place of the value in its object; only where is_stored(row).
   std::uint64_t offset(std::size_t row) const noexcept { return offsets_[row]; }
   std::uint64_t length(std::size_t row) const noexcept { return lengths_[row]; }
   std::uint32_t crc32c(std::size_t row) const noexcept { return crcs_[row]; }
@@ -80,14 +79,16 @@ class RowBlock {
   }
   ReductionValues reductions(std::size_t row) const noexcept;
 
-  /// Columns, by row. Bit i of the flags: reduction i is there; then kCounts.
+  // Columns, by row.
+
+  /// Bit i is set where the row has reduction i; kCounts where it has counts.
   const std::uint32_t* flags() const noexcept { return flags_.get(); }
   const std::uint32_t* forms() const noexcept { return forms_.get(); }
-  /// Null if no row has it; a quiet NaN in the rows that have not.
+  /// The values of a reduction, with a quiet NaN in rows that lack it; null if no row has it.
   const double* reduction_column(std::size_t index) const noexcept {
     return reductions_[index].get();
   }
-  /// In the order of ValueCounts; null if all are zero.
+  /// The counts in the order of ValueCounts; null if all are zero.
   const std::int64_t* count_column(std::size_t index) const noexcept {
     return counts_[index].get();
   }

@@ -1,9 +1,20 @@
+// The collections files of a run.
+//
+// The refreshing thread reads the files; all files are listed in one request, and a file is read
+// again when its identity or size has changed. The result is immutable, so queries share it.
+// Filters are made by the first query that needs one, under a mutex, and taken over by the next
+// version if the collection did not change.
+//
+// A damaged or removed file is reported, and its earlier content stays valid. When all files are
+// gone, or one names another run, the run is lost.
+
 #include "run_collections.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "cupel/core/crc32c.h"
+#include "cupel/core/mutex.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 
@@ -18,8 +29,8 @@ bool select_alike(const Collection& a, const Collection& b) {
          a.include_regex().texts() == b.include_regex().texts();
 }
 
-/// Workers of format 1.0 list the names that they saved, later ones a part of those that joined;
-/// the rest they all say.
+/// Files of format 1.0 list the names that the worker saved; later files list a part of the names
+/// that joined. Everything else is the same in the files of all workers.
 void add_names(Collection& merged, const Collection& other) {
   for (const std::string& tensor : other.tensor_names()) merged.add_tensor_name(tensor);
 }
@@ -32,7 +43,7 @@ void add(std::optional<Collection>& merged, const Collection& other) {
   }
 }
 
-/// Nothing if there is no such file any more.
+/// Nothing if the file is gone.
 std::optional<RunCollections::File> read_file(const Store& store, const ObjectInfo& info) {
   const std::uint64_t most = format_limits().collections_file;
   if (info.size > most) throw FormatError(info.key, 0, "the file is too long");
@@ -46,11 +57,11 @@ std::optional<RunCollections::File> read_file(const Store& store, const ObjectIn
 
 bool NameFilter::selects(std::uint32_t id, const std::string& name) const {
   {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     if (id < answers_.size() && answers_[id] != Answer::Unknown) return answers_[id] == Answer::Yes;
   }
   const bool selected = collection_.contains(name);
-  const std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (id >= answers_.size()) answers_.resize(std::max<std::size_t>(id + 1, answers_.size() * 2));
   answers_[id] = selected ? Answer::Yes : Answer::No;
   return selected;
@@ -73,7 +84,7 @@ RunCollections::RunCollections(Files files, const RunCollections* before)
 RunCollections::Filters RunCollections::filters_still_right(const RunCollections& before) const {
   Filters filters;
   {
-    const std::lock_guard lock(before.mutex_);
+    const MutexLock lock(before.mutex_);
     filters = before.filters_;
   }
   std::erase_if(filters, [&](const auto& entry) {
@@ -114,11 +125,11 @@ std::shared_ptr<const RunCollections> RunCollections::read(const Store& store) {
 }
 
 RunCollections::News RunCollections::read_changes(const Store& store) const {
-  std::map<std::string, ObjectInfo, WorkerOrder> there;
+  std::map<std::string, ObjectInfo, NaturalOrder> there;
   for (ObjectInfo& info : store.list(kCollectionsPrefix))
     if (const auto worker = parse_collections_key(info.key))
       there.emplace(*worker, std::move(info));
-  // A directory that changes while it is read may hide a file that is being renamed.
+  // The listing of a directory may miss a file that is being renamed meanwhile.
   for (const auto& [worker, file] : files_)
     if (!there.contains(worker))
       if (auto info = store.stat(collections_key(worker))) there.emplace(worker, *std::move(info));
@@ -129,7 +140,7 @@ RunCollections::News RunCollections::read_changes(const Store& store) const {
     return known != files_.end() && known->second.identity == entry.second.identity &&
            known->second.size == entry.second.size;
   };
-  // Most looks end here, and copy nothing.
+  // Most polls end here, and copy nothing.
   if (there.size() == files_.size() && std::ranges::all_of(there, is_known)) return news;
   Files files = files_;
   bool changed = false;
@@ -146,7 +157,7 @@ RunCollections::News RunCollections::read_changes(const Store& store) const {
       continue;
     try {
       auto file = read_file(store, info);
-      if (!file) continue;  // removed since it was listed
+      if (!file) continue;  // It was removed after the listing.
       files.insert_or_assign(worker, *std::move(file));
     } catch (const FormatError& error) {
       if (known != files.end()) known->second.identity = info.identity;
@@ -168,8 +179,8 @@ RunCollections::News RunCollections::read_changes(const Store& store) const {
   return news;
 }
 
-/// What is to be said of a worker that belongs to another run than before. Workers that began
-/// together may each have named the run, and agree on one of the names when they begin again.
+/// The error for a worker that belongs to another run than before; nothing if it does not. Workers
+/// that began together may each have named the run, and agree on one of the names in a new attempt.
 std::optional<FormatError> RunCollections::replacement(const std::string& worker, const File& now,
                                                        const Files& files) const {
   const auto before = files_.find(worker);
@@ -177,12 +188,12 @@ std::optional<FormatError> RunCollections::replacement(const std::string& worker
   const CollectionsFile& was = before->second.content;
   const CollectionsFile& is = now.content;
   if (is.run == was.run) return std::nullopt;
-  const auto says_so = [&](const auto& entry) { return entry.second.content.run == is.run; };
-  const auto is_new_and_says_so = [&](const auto& entry) {
-    return !files_.contains(entry.first) && says_so(entry);
+  const auto names_it = [&](const auto& entry) { return entry.second.content.run == is.run; };
+  const auto is_new_and_names_it = [&](const auto& entry) {
+    return !files_.contains(entry.first) && names_it(entry);
   };
   if (is.attempt > was.attempt &&
-      (std::ranges::any_of(files_, says_so) || std::ranges::any_of(files, is_new_and_says_so)))
+      (std::ranges::any_of(files_, names_it) || std::ranges::any_of(files, is_new_and_names_it)))
     return std::nullopt;
   return FormatError(collections_key(worker), 0,
                      "the run was replaced by another one while it was read: it was run " +
@@ -190,7 +201,7 @@ std::optional<FormatError> RunCollections::replacement(const std::string& worker
 }
 
 const NameFilter* RunCollections::filter(std::string_view collection) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = filters_.find(collection);
   if (known != filters_.end()) return known->second.get();
   auto found = find(collection);
@@ -201,7 +212,7 @@ const NameFilter* RunCollections::filter(std::string_view collection) const {
 
 std::shared_ptr<const NameFilter> PatternFilters::get(const PatternList& patterns) {
   std::vector<std::string> texts = patterns.texts();
-  const std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = filters_.find(texts);
   if (found != filters_.end()) return found->second;
   if (filters_.size() >= kMaxPatternFilters) filters_.clear();

@@ -3,24 +3,23 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cupel/core/collection.h"
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
+#include "cupel/core/natural_order.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/store/store.h"
 #include "names.h"
-#include "worker_order.h"
 
 namespace cupel::trial_detail {
 
 /// Remembers for every tensor name whether a collection or a list of patterns selects it, so that
-/// each name is searched once. Any thread.
+/// each name is matched once. Any thread.
 class NameFilter {
  public:
   explicit NameFilter(Collection collection) : collection_(std::move(collection)) {}
@@ -31,47 +30,50 @@ class NameFilter {
  private:
   enum class Answer : std::uint8_t { Unknown, No, Yes };
   const Collection collection_;
-  mutable std::shared_mutex mutex_;
-  mutable std::vector<Answer> answers_;  // by name id; guarded by mutex_
+  mutable SharedMutex mutex_;
+  mutable std::vector<Answer> answers_ CUPEL_GUARDED_BY(mutex_);  // by name id
 };
 
-/// What the collections files of all workers say together. Immutable; collections of several files
-/// are merged when they are asked for, so that a run with very many is opened fast.
+/// The contents of the collections files of all workers. Immutable. Collections of several files
+/// are merged when a query asks for them, so that a run with very many collections is opened fast.
 class RunCollections {
  public:
   struct File {
-    std::string identity;  // empty: the file is gone
+    std::string identity;  ///< Empty if the file is gone.
     std::uint64_t size = 0;
     std::uint32_t crc32c = 0;
     CollectionsFile content;
   };
-  using Files = std::map<std::string, File, WorkerOrder>;  // by worker
+  using Files = std::map<std::string, File, NaturalOrder>;  // by worker
 
-  /// `before` lends the filters of collections that did not change.
+  /// Takes the filters of collections that did not change from `before`, if it is given.
   explicit RunCollections(Files files, const RunCollections* before = nullptr);
 
   /// Reads all files. Throws FormatError for a damaged one.
   static std::shared_ptr<const RunCollections> read(const Store& store);
 
-  /// What a later look at the files found.
+  /// What has changed since these files were read.
   struct News {
-    std::shared_ptr<const RunCollections> changed = nullptr;  ///< Null if nothing did.
-    /// Of files that are damaged or gone since the last look: what they said before holds.
+    /// The collections with the changes; null if nothing has changed.
+    std::shared_ptr<const RunCollections> changed = nullptr;
+    /// Damage of files that were damaged or removed; their earlier content stays valid.
     std::vector<FormatError> damage = {};
-    /// Why there is no longer the run that was read. Nothing that came with it belongs to that.
+    /// Why the run that was read is gone. Nothing in `changed` belongs to it then.
     std::optional<FormatError> loss = std::nullopt;
-    bool replaced = false;  ///< Another run is in its place.
+    /// Whether another run is in its place.
+    bool replaced = false;
   };
   /// Reads the files that are new or changed.
   News read_changes(const Store& store) const;
 
   const Files& files() const noexcept { return files_; }
-  /// With what every file says of it; nothing if none names it.
+  /// A collection, merged from all files; nothing if no file has it.
   std::optional<Collection> find(std::string_view name) const;
+  /// All collections, merged.
   Collections all() const;
-  /// Of the newest attempt.
+  /// The number of workers of the newest attempt.
   std::int64_t num_workers() const noexcept { return num_workers_; }
-  /// Null for a collection the run does not have. Any thread.
+  /// The filter of a collection; null if the run has no collection of this name. Any thread.
   const NameFilter* filter(std::string_view collection) const;
 
  private:
@@ -83,19 +85,19 @@ class RunCollections {
 
   Files files_;
   std::int64_t num_workers_ = 1;
-  mutable std::mutex mutex_;
-  mutable Filters filters_;  // of collections that were asked for; guarded by mutex_
+  mutable Mutex mutex_;
+  mutable Filters filters_ CUPEL_GUARDED_BY(mutex_);  // of collections that were asked for
 };
 
-/// Filters of patterns given in queries, by their texts.
+/// The filters of patterns in queries, by the texts of the patterns. Any thread.
 class PatternFilters {
  public:
   std::shared_ptr<const NameFilter> get(const PatternList& patterns);
 
  private:
-  std::mutex mutex_;
-  std::map<std::vector<std::string>, std::shared_ptr<const NameFilter>>
-      filters_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::vector<std::string>, std::shared_ptr<const NameFilter>> filters_
+      CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel::trial_detail

@@ -1,7 +1,9 @@
-// Compares two runs: the walk over steps and rows of both indexes.
+// Comparing two runs: the walk over steps and rows of both indexes.
 //
-// Both are walked like two sorted lists that are merged: the lesser step is in one run only, then
-// the lesser (name, worker). What is compared where both have a row is in row_comparison.cc.
+// The walk merges two sorted lists, first of steps, then of (name, worker) within a step. An
+// element of one list only is a difference; the comparison of rows that both runs have is in
+// row_comparison.cc. The calling thread walks, from one snapshot of each run. The walk ends at the
+// limit of differences, or with the first exception.
 
 #include "run_comparer.h"
 
@@ -9,8 +11,8 @@
 #include <limits>
 #include <utility>
 
-#include "view.h"
-#include "worker_order.h"
+#include "cupel/core/natural_order.h"
+#include "trial_view.h"
 
 namespace cupel {
 
@@ -44,45 +46,44 @@ std::uint64_t rows_of(std::span<const StepPart> parts) noexcept {
 
 RunComparer::Side::Side(const Trial& run, const RunComparisonOptions& options)
     : trial(run),
-      reading(run.view_->read()),
+      view(TrialView::of(run).read()),
       selection(options.collections, options.patterns),
       plan(std::make_shared<const RowPlan>()) {
-  selection.state_->use(reading.snapshot(), *run.view_->index);
+  SelectionState::of(selection).use(view.snapshot(), *TrialView::of(run).index);
 }
 
 void RunComparer::Side::begin(std::int64_t first, std::int64_t last) {
-  merge.emplace(reading, first, last);
+  merge.emplace(view, first, last);
   next_step();
 }
 
 void RunComparer::Side::select(bool is_here) {
   static const auto kNothing = std::make_shared<const RowPlan>();
-  plan = is_here ? selection.state_->plan(parts) : kNothing;
+  plan = is_here ? SelectionState::of(selection).plan(parts) : kNothing;
   next = 0;
   missing_here.clear();
 }
 
 const std::string& RunComparer::Side::name() const noexcept {
-  return reading.tensor_name(plan->rows[next].id);
+  return view.tensor_name(plan->rows[next].id);
 }
 
-Reading::Row RunComparer::Side::row() const noexcept {
+SnapshotView::Row RunComparer::Side::row() const noexcept {
   const RowPlan::Row& row = plan->rows[next];
   const StepPart& part = parts[row.part];
-  return {&reading.workers()[part.worker], part.rows,
+  return {&view.workers()[part.worker], part.rows,
           std::size_t{part.rows->first_row} + row.position};
 }
 
 const StepPart* RunComparer::Side::part_of(std::string_view worker) const noexcept {
   const auto found = std::ranges::find_if(
-      parts, [&](const StepPart& part) { return reading.workers()[part.worker].name == worker; });
+      parts, [&](const StepPart& part) { return view.workers()[part.worker].name == worker; });
   return found == parts.end() ? nullptr : &*found;
 }
 
 bool RunComparer::Side::has_worker(std::string_view worker) const noexcept {
-  return std::ranges::any_of(reading.workers(), [&](const Snapshot::Worker& candidate) {
-    return candidate.name == worker;
-  });
+  return std::ranges::any_of(
+      view.workers(), [&](const Snapshot::Worker& candidate) { return candidate.name == worker; });
 }
 
 DifferenceSide RunComparer::Side::step_side() const noexcept {
@@ -94,13 +95,13 @@ RunComparer::RunComparer(const Trial& a, const Trial& b, const RunComparisonOpti
     : options_(options), tolerance_(options.rtol, options.atol), a_(a, options), b_(b, options) {}
 
 RunComparison RunComparer::compare() {
-  // Up to here both runs have settled what they hold: all of it where both have ended.
-  const std::int64_t settled = std::min(a_.reading.listed(false), b_.reading.listed(false));
+  // Both runs have passed this step; steps behind it may still come in one of them.
+  const std::int64_t passed = std::min(a_.view.listed(false), b_.view.listed(false));
   const std::int64_t first = std::max<std::int64_t>(0, options_.steps.begin.value_or(0));
   const std::int64_t last =
-      options_.steps.end && *options_.steps.end <= settled ? *options_.steps.end - 1 : settled;
-  found_.steps_ahead_in_a = steps_ahead(a_, settled);
-  found_.steps_ahead_in_b = steps_ahead(b_, settled);
+      options_.steps.end && *options_.steps.end <= passed ? *options_.steps.end - 1 : passed;
+  found_.steps_ahead_in_a = steps_ahead(a_, passed);
+  found_.steps_ahead_in_b = steps_ahead(b_, passed);
   if (options_.progress) count_rows(first, last);
 
   a_.begin(first, last);
@@ -126,9 +127,9 @@ bool RunComparer::is_wanted(std::span<const StepPart> parts) const noexcept {
 void RunComparer::compare_step(bool in_a, bool in_b) {
   a_.select(in_a);
   b_.select(in_b);
-  if (a_.at_end() && b_.at_end()) return;  // nothing of what was asked for
-  if (!in_a) return tell_only(DifferenceKind::Step, a_, b_.step_side());
-  if (!in_b) return tell_only(DifferenceKind::Step, b_, a_.step_side());
+  if (a_.at_end() && b_.at_end()) return;  // No selected row is in the step.
+  if (!in_a) return add_unmatched(DifferenceKind::Step, a_, b_.step_side());
+  if (!in_b) return add_unmatched(DifferenceKind::Step, b_, a_.step_side());
   ++found_.steps;
   if (a_.step_side().mode != b_.step_side().mode)
     add({.kind = DifferenceKind::Mode, .step = step_, .a = a_.step_side(), .b = b_.step_side()});
@@ -137,7 +138,7 @@ void RunComparer::compare_step(bool in_a, bool in_b) {
 }
 
 void RunComparer::compare_step_rows() {
-  const WorkerOrder workers_in_order;
+  const NaturalOrder workers_in_order;
   while (!is_full() && !(a_.at_end() && b_.at_end())) {
     bool in_a = !a_.at_end(), in_b = !b_.at_end();
     if (in_a && in_b) {
@@ -159,26 +160,26 @@ void RunComparer::compare_step_rows() {
 }
 
 void RunComparer::compare_unmatched(const Side& has, Side& lacks) {
-  const Reading::Row row = has.row();
+  const SnapshotView::Row row = has.row();
   const std::string_view worker = row.worker->name;
   if (const StepPart* part = lacks.part_of(worker)) {
-    // A collection of one run may select what the same collection of the other does not.
-    const NameTable& names = lacks.reading.snapshot().data->names;
+    // The collections of the two runs may select different names.
+    const NameTable& names = lacks.view.snapshot().data->names;
     const std::optional<std::uint32_t> id = names.find(has.name());
     const std::uint32_t position = id ? part->rows->layout->position(*id) : NameLayout::kAbsent;
     if (position == NameLayout::kAbsent)
-      return tell_only(DifferenceKind::Tensor, lacks, has.row_side(row), has.name(), worker);
-    const Reading::Row twin{&lacks.reading.workers()[part->worker], part->rows,
-                            std::size_t{part->rows->first_row} + position};
+      return add_unmatched(DifferenceKind::Tensor, lacks, has.row_side(row), has.name(), worker);
+    const SnapshotView::Row twin{&lacks.view.workers()[part->worker], part->rows,
+                                 std::size_t{part->rows->first_row} + position};
     return &has == &a_ ? compare_rows(has.name(), row, twin) : compare_rows(has.name(), twin, row);
   }
   const bool is_known = lacks.has_worker(worker);
   if (!(is_known ? lacks.missing_here : lacks.missing).insert(worker).second) return;
-  tell_only(DifferenceKind::Worker, lacks, has.step_side(), {}, worker);
+  add_unmatched(DifferenceKind::Worker, lacks, has.step_side(), {}, worker);
 }
 
-void RunComparer::tell_only(DifferenceKind kind, const Side& lacks, const DifferenceSide& what,
-                            const std::string& tensor, std::string_view worker) {
+void RunComparer::add_unmatched(DifferenceKind kind, const Side& lacks, const DifferenceSide& what,
+                                const std::string& tensor, std::string_view worker) {
   RunDifference difference{
       .kind = kind, .step = step_, .tensor = tensor, .worker = std::string(worker)};
   (&lacks == &a_ ? difference.b : difference.a) = what;
@@ -191,13 +192,13 @@ void RunComparer::add(RunDifference difference) {
   found_.complete = options_.limit == 0 || found_.differences.size() < options_.limit;
 }
 
-/// Steps of a run that lie behind what both have settled.
-std::int64_t RunComparer::steps_ahead(const Side& side, std::int64_t settled) const {
-  if (settled == kNoStep) return 0;
-  const std::int64_t listed = side.reading.listed(false);
-  const std::int64_t first = std::max(settled + 1, options_.steps.begin.value_or(0));
+/// The number of steps of a run behind the last step that both runs have passed.
+std::int64_t RunComparer::steps_ahead(const Side& side, std::int64_t passed) const {
+  if (passed == kNoStep) return 0;
+  const std::int64_t listed = side.view.listed(false);
+  const std::int64_t first = std::max(passed + 1, options_.steps.begin.value_or(0));
   std::int64_t steps = 0;
-  StepMerge merge(side.reading, first, listed);
+  StepMerge merge(side.view, first, listed);
   for (auto parts = merge.next(); !parts.empty(); parts = merge.next())
     if (options_.steps.contains(step_of(parts)) && is_wanted(parts)) ++steps;
   return steps;
@@ -205,7 +206,7 @@ std::int64_t RunComparer::steps_ahead(const Side& side, std::int64_t settled) co
 
 void RunComparer::count_rows(std::int64_t first, std::int64_t last) {
   for (const Side* side : {&a_, &b_}) {
-    StepMerge merge(side->reading, first, last);
+    StepMerge merge(side->view, first, last);
     for (auto parts = merge.next(); !parts.empty(); parts = merge.next()) rows_ += rows_of(parts);
   }
 }

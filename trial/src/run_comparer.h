@@ -10,70 +10,73 @@
 #include <string_view>
 
 #include "cupel/trial/name_selection.h"
-#include "cupel/trial/run_difference.h"
+#include "cupel/trial/run_comparison.h"
 #include "cupel/trial/trial.h"
-#include "reading.h"
 #include "row_plan.h"
+#include "snapshot_view.h"
 #include "step_merge.h"
 #include "value_difference.h"
 
 namespace cupel::trial_detail {
 
-/// Walks two runs side by side, in the order of steps, names and workers, and gathers where they
-/// part. Used once.
+/// Walks two runs side by side, in the order of steps, names and workers, and collects their
+/// differences. Used once, by one thread.
 class RunComparer {
  public:
   RunComparer(const Trial& a, const Trial& b, const RunComparisonOptions& options);
   RunComparison compare();
 
  private:
-  /// One of the runs, and how far the walk has come in it.
+  /// One of the runs, and the position of the walk in it.
   struct Side {
     Side(const Trial& trial, const RunComparisonOptions& options);
-    /// Begins to walk over global steps begin … last.
+    /// Begins to walk over the global steps first … last.
     void begin(std::int64_t first, std::int64_t last);
     void next_step() { parts = merge->next(); }
-    /// What is selected of the step.
+    /// Selects the rows of the step; none unless the run has the step.
     void select(bool is_here);
     bool at_end() const noexcept { return next == plan->rows.size(); }
     const std::string& name() const noexcept;
-    Reading::Row row() const noexcept;
+    SnapshotView::Row row() const noexcept;
     const StepPart* part_of(std::string_view worker) const noexcept;
     bool has_worker(std::string_view worker) const noexcept;
-    const RowForm& form_of(const Reading::Row& row) const noexcept;
+    const RowForm& form_of(const SnapshotView::Row& row) const noexcept;
     DifferenceSide step_side() const noexcept;
-    DifferenceSide row_side(const Reading::Row& row) const;
+    DifferenceSide row_side(const SnapshotView::Row& row) const;
 
     const Trial& trial;
-    const Reading reading;
+    const SnapshotView view;
     NameSelection selection;
     std::optional<StepMerge> merge;
-    std::span<const StepPart> parts;  ///< Of the next step; none at the end.
+    std::span<const StepPart> parts;  ///< The parts of the next step; empty at the end.
     std::shared_ptr<const RowPlan> plan;
-    std::size_t next = 0;  ///< Of the plan's rows.
-    /// Workers of the other run that were told to be missing: at this step, and from the whole run.
+    std::size_t next = 0;  ///< The next row of the plan.
+    /// Workers of the other run that were reported as missing: at this step, and in the whole run.
     std::set<std::string_view> missing_here, missing;
   };
 
   bool is_wanted(std::span<const StepPart> parts) const noexcept;
   void compare_step(bool in_a, bool in_b);
   void compare_step_rows();
-  /// Of the next row of a run, which the other has not next.
+  /// Compares the next row of a run where the next row of the other run is another one.
   void compare_unmatched(const Side& has, Side& lacks);
-  void compare_rows(const std::string& name, const Reading::Row& a, const Reading::Row& b);
-  void compare_values(const std::string& name, const Reading::Row& a, const Reading::Row& b);
-  /// Whether the two had any statistics in common.
-  bool compare_statistics(const std::string& name, const Reading::Row& a, const Reading::Row& b);
-  TensorValue read(const Side& side, const std::string& name, const Reading::Row& row);
+  void compare_rows(const std::string& name, const SnapshotView::Row& a,
+                    const SnapshotView::Row& b);
+  void compare_values(const std::string& name, const SnapshotView::Row& a,
+                      const SnapshotView::Row& b);
+  /// False if the rows have no statistics in common.
+  bool compare_statistics(const std::string& name, const SnapshotView::Row& a,
+                          const SnapshotView::Row& b);
+  TensorValue read(const Side& side, const std::string& name, const SnapshotView::Row& row);
 
-  RunDifference difference_at(DifferenceKind kind, const std::string& name, const Reading::Row& a,
-                              const Reading::Row& b) const;
+  RunDifference difference_at(DifferenceKind kind, const std::string& name,
+                              const SnapshotView::Row& a, const SnapshotView::Row& b) const;
   /// Adds a difference; `lacks` is the run that has nothing there.
-  void tell_only(DifferenceKind kind, const Side& lacks, const DifferenceSide& what,
-                 const std::string& tensor = {}, std::string_view worker = {});
+  void add_unmatched(DifferenceKind kind, const Side& lacks, const DifferenceSide& what,
+                     const std::string& tensor = {}, std::string_view worker = {});
   void add(RunDifference difference);
   bool is_full() const noexcept { return !found_.complete; }
-  std::int64_t steps_ahead(const Side& side, std::int64_t settled) const;
+  std::int64_t steps_ahead(const Side& side, std::int64_t passed) const;
   void count_rows(std::int64_t first, std::int64_t last);
   void report() const;
 

@@ -9,7 +9,7 @@ namespace cupel::trial_detail {
 RunListing RunListing::read(const Store& store) {
   std::map<SegmentName, std::uint64_t> segments;
   std::set<std::string> foreign;
-  const auto look = [&] {
+  const auto list = [&] {
     for (const ObjectInfo& info : store.list(kIndexPrefix)) {
       if (const auto name = SegmentName::parse_index_key(info.key)) {
         segments.try_emplace(*name, info.size);
@@ -18,9 +18,9 @@ RunListing RunListing::read(const Store& store) {
       }
     }
   };
-  look();
-  // A directory that changes while it is read may hide a file that is being renamed.
-  if (store.can_append()) look();
+  list();
+  // The listing of a directory may miss a file that is being renamed meanwhile.
+  if (store.can_append()) list();
 
   RunListing listing;
   for (const auto& [name, size] : segments) listing.workers[name.worker].push_back({name, size});

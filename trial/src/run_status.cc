@@ -3,35 +3,35 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cupel/format/layout.h"
-#include "cupel/trial/trial.h"
-#include "reading.h"
-#include "view.h"
+#include "cupel/trial/run_follower.h"
+#include "snapshot_view.h"
+#include "trial_view.h"
 
 namespace cupel {
 
-using trial_detail::Reading;
+using trial_detail::SnapshotView;
 
 namespace {
 
 constexpr std::chrono::seconds kSilentAfter{60};
 
-// Held if any worker's lock is, Free if all are.
-LockState lock_state(const Store& store, const Reading& reading, std::int64_t num_workers) {
-  // A worker that has not begun may be about to.
-  bool all_free = !reading.workers().empty() &&
-                  static_cast<std::int64_t>(reading.workers().size()) >= num_workers;
-  for (const Snapshot::Worker& worker : reading.workers()) {
-    const LockState state = store.lock_state(lock_name(worker.name));
+// Held if the lock of any worker is held, Free if the locks of all workers are free.
+LockState writers_lock(const trial_detail::IndexSource& source, const SnapshotView& snapshot) {
+  // A worker that has written nothing yet may hold its lock, and its name is not known.
+  const std::int64_t expected = snapshot.snapshot().collections->num_workers();
+  bool all_free = !snapshot.workers().empty() &&
+                  static_cast<std::int64_t>(snapshot.workers().size()) >= expected;
+  for (const Snapshot::Worker& worker : snapshot.workers()) {
+    const LockState state = source.writer_lock(worker.name);
     if (state == LockState::Held) return LockState::Held;
     all_free = all_free && state == LockState::Free;
   }
   return all_free ? LockState::Free : LockState::Unseen;
 }
 
-std::int64_t newest_time_us(const Reading& reading) {
+std::int64_t newest_time_us(const SnapshotView& snapshot) {
   std::int64_t newest = 0;
-  for (const Snapshot::Worker& worker : reading.workers())
+  for (const Snapshot::Worker& worker : snapshot.workers())
     if (worker.sizes.steps > 0)
       newest = std::max(newest, worker.steps->step(worker.sizes.steps - 1).time_us);
   return newest;
@@ -53,22 +53,23 @@ std::string_view to_string(RunStatus status) noexcept {
   return "unknown";
 }
 
-RunStatus Trial::status() const {
-  const Reading reading(snapshot());
-  if (reading.ended()) return RunStatus::Ended;
-  const Store& store = view_->index->store();
-  switch (lock_state(store, reading, num_workers())) {
+RunStatus RunFollower::status() const {
+  const trial_detail::TrialView& view = trial_detail::TrialView::of(view_);
+  const SnapshotView snapshot(view.snapshot());
+  if (snapshot.ended()) return RunStatus::Ended;
+  const trial_detail::IndexSource& source = view.index->source();
+  switch (writers_lock(source, snapshot)) {
     case LockState::Held:
       return RunStatus::Running;
     case LockState::Free:
-      // A hook that closes writes the marker before it gives up its lock.
-      return store.stat(kEndMarker) ? RunStatus::Ended : RunStatus::Interrupted;
+      // A hook that closes writes the end marker before it releases its lock.
+      return source.has_ended() ? RunStatus::Ended : RunStatus::Interrupted;
     case LockState::Unseen:
       break;
   }
-  // In seconds: the system's clock counts nanoseconds, which end in the year 2262.
+  // In seconds: the nanoseconds of the system's clock end in the year 2262.
   using std::chrono::seconds;
-  const std::int64_t newest = newest_time_us(reading);
+  const std::int64_t newest = newest_time_us(snapshot);
   const seconds now =
       std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
   const bool is_silent = newest > 0 && now - seconds(newest / 1'000'000) > kSilentAfter;

@@ -1,10 +1,14 @@
-// One segment after another: its index file is read as far as its batches are whole, the values of
-// their rows are copied one by one into a new events file, and the rows are sealed with the new
-// places. The attempts of a worker are taken from the last to the first: an attempt that begins at
-// a step hides earlier attempts' rows from there on, also where its own first rows are lost.
+// Salvaging a run, one segment after another.
 //
-// The collections files come last: a run that is being written names a tensor's collections before
+// The index file of a segment is read as far as its batches are undamaged, the values of their rows
+// are copied one by one into a new events file, and the rows are sealed with the new places. The
+// attempts of a worker are taken from the last to the first: an attempt that begins at a step hides
+// the rows of earlier attempts from there on, also if its own first rows are lost. The collections
+// files are read again at the end, because a growing run names the collections of a tensor before
 // the step that needs them.
+//
+// The calling thread does all of it. Damage never ends the call, it becomes an entry of left_out;
+// an error of a store ends it.
 
 #include "cupel/trial/salvage_run.h"
 
@@ -35,22 +39,22 @@ namespace {
 using trial_detail::RunListing;
 
 constexpr std::uint64_t kEventsBatchBytes = std::uint64_t{16} << 20U;
-constexpr std::size_t kValuesTold = 100;  // of one file
+constexpr std::size_t kValuesListed = 100;  // of one file
 constexpr std::int64_t kNothingHidden = std::numeric_limits<std::int64_t>::max();
 
-/// Writes the events file of a segment; there is none until a value comes.
+/// Writes the events file of a segment; without a value there is no file.
 class SalvagedValues {
  public:
   SalvagedValues(Store& to, std::string key, const SegmentIdentity& identity)
       : to_(to), key_(std::move(key)), writer_(identity) {}
 
-  /// Takes a value of the step; `place` gets its offset when the batch is written.
+  /// Adds a value of the step; `place` gets the offset of the value when the batch is written.
   void add(std::int64_t step, std::string_view tensor, AlignedBuffer bytes, ValueLocation& place) {
     bytes_ += bytes.size() + events_column_bytes(tensor);
     batch_.push_back({std::string(tensor), std::move(bytes), &place});
     if (bytes_ >= kEventsBatchBytes) write(step);
   }
-  /// Writes what was taken of a step.
+  /// Writes the values that were added for a step.
   void write(std::int64_t step) {
     if (batch_.empty()) return;
     std::vector<EventsValue> values;
@@ -93,7 +97,7 @@ class SalvagedValues {
   EventsWriter writer_;
   std::uint64_t size_ = 0;
   std::vector<Value> batch_;
-  std::uint64_t bytes_ = 0;  // of the batch
+  std::uint64_t bytes_ = 0;  // the size of the batch
 };
 
 class RunSalvage {
@@ -106,11 +110,11 @@ class RunSalvage {
  private:
   using Segments = std::span<const RunListing::Segment>;
   struct Attempt {
-    std::int64_t hidden_from = kNothingHidden;  // steps
-    std::int64_t next_number = 0;               // of the run that is read
-    std::int64_t segments = 0;                  // that were written
+    std::int64_t hidden_from = kNothingHidden;  // later attempts hide steps from here on
+    std::int64_t next_number = 0;               // of the next segment in the run that is read
+    std::int64_t segments = 0;                  // the number of written segments
     std::int64_t last_step = -1;
-    bool began = false;  // something of it was committed
+    bool began = false;  // whether anything of it was committed
   };
 
   void read_collections();
@@ -141,10 +145,10 @@ class RunSalvage {
   std::map<std::string, std::uint64_t> events_;
   std::set<std::string> workers_;
   std::map<std::string, CollectionsFile> collections_;
-  std::map<std::string, std::string> run_of_worker_;  // as its newest segment says
+  std::map<std::string, std::string> run_of_worker_;  // by its newest segment
   std::set<std::int64_t> steps_;
-  std::map<std::string, LeftOut> more_values_;  // beyond those that are told, by file
-  std::map<std::string, std::size_t> values_told_;
+  std::map<std::string, LeftOut> more_values_;  // the values that are not listed, by file
+  std::map<std::string, std::size_t> values_listed_;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
 };
 
@@ -152,7 +156,7 @@ SalvageReport RunSalvage::run() {
   trial_detail::require_empty_destination(to_, "a salvaged run");
   if (!to_.can_append())
     throw UsageError("A salvaged run is written into a directory, not to " + to_.location());
-  // What was there before anything else was looked at does not lack what came before it.
+  // A marker that is there before everything else is listed promises that nothing is missing.
   run_ended_ = from_.stat(kEndMarker).has_value();
   ended_workers_ = from_.list(kEndedPrefix);
   listing_ = RunListing::read(from_);
@@ -187,7 +191,8 @@ void RunSalvage::read_collections() {
   }
 }
 
-/// Nothing, and why, where the file is damaged, too long or missing.
+/// The contents of a collections file; nothing, and `problem`, if it is damaged, too long or
+/// missing.
 std::optional<CollectionsFile> RunSalvage::collections_of(const std::string& worker,
                                                           std::vector<std::byte>& bytes,
                                                           std::string& problem) const {
@@ -209,7 +214,7 @@ std::optional<CollectionsFile> RunSalvage::collections_of(const std::string& wor
 }
 
 void RunSalvage::salvage_worker(const std::string& worker, Segments segments) {
-  const auto said = collections_.find(worker);
+  const auto file = collections_.find(worker);
   std::int64_t hidden_from = kNothingHidden;
   std::size_t end = segments.size();
   while (end > 0) {
@@ -220,7 +225,7 @@ void RunSalvage::salvage_worker(const std::string& worker, Segments segments) {
     for (std::size_t i = begin; i < end && !options_.stop.stop_requested(); ++i) {
       // A later attempt may have committed nothing.
       const bool is_newest = i + 1 == segments.size() &&
-                             (said == collections_.end() || said->second.attempt <= number);
+                             (file == collections_.end() || file->second.attempt <= number);
       salvage_segment(segments[i].name, i + 1 < end || (is_newest && run_ended_), attempt);
       const auto events = events_.find(segments[i].name.events_key());
       done(segments[i].size + (events == events_.end() ? 0 : events->second));
@@ -298,7 +303,7 @@ std::shared_ptr<const AlignedBuffer> RunSalvage::read_index(const std::string& k
   return nullptr;
 }
 
-/// Whether rows of the segment fit behind what was written of its attempt.
+/// Whether the rows of the segment continue those that were written of its attempt.
 bool RunSalvage::belongs(const SegmentName& name, const SalvagedIndex& index,
                          const Attempt& attempt) {
   if (!index.identity) return true;
@@ -310,12 +315,12 @@ bool RunSalvage::belongs(const SegmentName& name, const SalvagedIndex& index,
                .problem = missing == 1 ? "the segment before this one is missing"
                                        : "the " + std::to_string(missing) +
                                              " segments before this one are missing"});
-  const auto said = collections_.find(name.worker);
+  const auto file = collections_.find(name.worker);
   std::string problem;
-  if (said != collections_.end() && said->second.attempt == name.attempt &&
-      said->second.run != index.identity->run)
+  if (file != collections_.end() && file->second.attempt == name.attempt &&
+      file->second.run != index.identity->run)
     problem = "the file is of run " + index.identity->run +
-              ", the worker's collections file of run " + said->second.run;
+              ", the worker's collections file of run " + file->second.run;
   else if (!index.batches.empty() && index.batches.front().step.front() <= attempt.last_step)
     problem = "the segment begins before the end of the one before it";
   if (problem.empty()) return true;
@@ -325,7 +330,7 @@ bool RunSalvage::belongs(const SegmentName& name, const SalvagedIndex& index,
   return false;
 }
 
-/// Copies the values of a step's rows in the order in which they lie in the file.
+/// Copies the values of a step's rows in their order in the file.
 void RunSalvage::copy_values(const SegmentName& name, SalvagedRows& part, std::size_t begin,
                              std::size_t end, SalvagedValues& values) {
   const IndexBatch& batch = *part.batch;
@@ -343,14 +348,14 @@ void RunSalvage::copy_values(const SegmentName& name, SalvagedRows& part, std::s
   values.write(batch.step[begin]);
 }
 
-/// Nothing where the value is damaged.
+/// Nothing if the value is damaged.
 std::optional<AlignedBuffer> RunSalvage::read_value(const std::string& key, const IndexBatch& batch,
                                                     std::size_t row) {
   const auto offset = static_cast<std::uint64_t>(batch.offset[row]);
   const auto length = static_cast<std::uint64_t>(batch.length[row]);
   const auto inside = [&](std::uint64_t size) { return offset <= size && length <= size - offset; };
   auto known = events_.find(key);
-  if (known == events_.end() || !inside(known->second)) {  // it may have grown
+  if (known == events_.end() || !inside(known->second)) {  // The file may have grown.
     const auto info = from_.stat(key);
     known = events_.insert_or_assign(key, info ? info->size : 0).first;
   }
@@ -361,7 +366,7 @@ std::optional<AlignedBuffer> RunSalvage::read_value(const std::string& key, cons
     if (bytes.size() == length && crc32c(bytes.span()) == batch.crc32c[row]) return bytes;
     problem = " does not have its checksum";
   }
-  if (values_told_[key]++ < kValuesTold) {
+  if (values_listed_[key]++ < kValuesListed) {
     leave_out({.file = key,
                .offset = offset,
                .rows = 0,

@@ -1,7 +1,12 @@
-// The index is read first, and each of its batches says where values are; these are read in the
-// order in which they lie in the events file. Then the events file's structure is walked and
-// compared with what the index said. In this order a run may grow meanwhile: what the index points
-// to was in the events file before.
+// Checking a segment.
+//
+// The index is read first, and each of its batches names the places of values; these are read in
+// their order in the events file. Then the structure of the events file is walked and compared with
+// what the index named. In this order a run may grow meanwhile: a value is in the events file
+// before the index names it. One thread checks a segment.
+//
+// Damage becomes a finding, and so does an error of the store; the check goes on behind it where it
+// can. A segment whose files are replaced meanwhile is checked once more.
 
 #include "segment_check.h"
 
@@ -22,12 +27,12 @@ namespace {
 
 constexpr std::uint64_t kWindow = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kMostBetween = 4096;  // bytes between values that are read together
-// Longer values are read in pieces, and not all of them is checked.
+// Longer values are read in pieces, and checked by checksum and counts only.
 constexpr std::uint64_t kLongValue = std::uint64_t{256} << 20U;
 static_assert(kWindow % (8 * StatisticsAccumulator::kBlockElements) == 0);
 
-/// Reads parts of an object in their order. Where requests cost, what lies behind a small part
-/// comes with it.
+/// Reads parts of an object in their order. Where requests cost, a small part is requested together
+/// with the bytes behind it.
 class ForwardReader {
  public:
   ForwardReader(const Store& store, const std::string& key) : store_(store), key_(key) {}
@@ -82,7 +87,7 @@ void SegmentCheck::begin_again() {
 void SegmentCheck::run() {
   for (int repeat = 0; !stop_.stop_requested(); ++repeat) {
     begin_again();
-    const auto told = [&](const StoreError& error) {
+    const auto report = [&](const StoreError& error) {
       findings.damage(error.key, 0, std::string("it could not be read: ") + error.what());
     };
     try {
@@ -92,12 +97,12 @@ void SegmentCheck::run() {
         check_index(*info);
         if (!stop_.stop_requested()) check_events();
       } catch (const StoreError& error) {
-        told(error);
+        report(error);
       }
       const std::optional<ObjectInfo> now = store_.stat(index_key_);
       if ((now && now->identity == info->identity) || repeat >= kMaxRepeats) return;
     } catch (const StoreError& error) {
-      return told(error);
+      return report(error);
     }
   }
 }
@@ -112,7 +117,7 @@ void SegmentCheck::check_index(const ObjectInfo& info) {
     check_end(read.end, reader);
     index_is_whole_ = true;
   } catch (const FormatError& error) {
-    findings.add(Findings::Severity::Damage, error);
+    findings.add(VerifyFindings::Severity::Damage, error);
   }
   identity = reader.identity();
   read_bytes_(info.size);
@@ -122,10 +127,10 @@ void SegmentCheck::check_end(SegmentEnd end, const IndexReader& reader) {
   if (end == SegmentEnd::Sealed) return;
   const bool torn = end == SegmentEnd::Torn;
   if (demand_ == SealDemand::Sealed) {
-    findings.add(Findings::Severity::Damage, not_sealed(index_key_, &reader, end));
+    findings.add(VerifyFindings::Severity::Damage, not_sealed(index_key_, &reader, end));
     return;
   }
-  const char* why = demand_ == SealDemand::EarlierTry
+  const char* why = demand_ == SealDemand::EarlierAttempt
                         ? "its writer was interrupted, and began another attempt"
                         : "the run has not ended";
   findings.remark(
@@ -172,7 +177,7 @@ void SegmentCheck::check_value(const RowClaims& claims, std::span<const RowClaim
   if (!inside()) {
     const std::optional<ObjectInfo> info = store_.stat(events_key_);
     has_events = info.has_value();
-    if (!info) return;  // told once, for all of its values
+    if (!info) return;  // check_events() reports that once for all values.
     events_size_ = info->size;
   }
   if (!inside()) {
@@ -191,8 +196,8 @@ void SegmentCheck::check_value(const RowClaims& claims, std::span<const RowClaim
   }
 }
 
-/// How much to read for a value: with the values that lie close behind it, and no more, because a
-/// file may be sparse. Where requests cost, a window.
+/// The number of bytes to read for a value: together with the values close behind it, and no more,
+/// because a file may be sparse. Where requests cost, a window.
 std::uint64_t SegmentCheck::length_with_neighbours(std::span<const RowClaims> rest) const {
   const RowClaims& first = rest.front();
   const std::uint64_t there = events_size_ - first.offset;
@@ -207,7 +212,7 @@ std::uint64_t SegmentCheck::length_with_neighbours(std::span<const RowClaims> re
   return std::min(length, there);
 }
 
-/// The bytes of a value, which `rest` begins with; nothing when the file ends before them.
+/// The bytes of a value, the first one of `rest`; nothing when the file ends before them.
 std::optional<std::span<const std::byte>> SegmentCheck::fetch(const RowClaims& claims,
                                                               std::span<const RowClaims> rest) {
   const bool in_window = claims.offset >= window_begin_ &&
@@ -278,13 +283,14 @@ void SegmentCheck::check_events() {
   try {
     walk_events(info->size, needed);
   } catch (const FormatError& error) {
-    // Nobody reads what lies behind the last committed value of a segment that was left open.
+    // Bytes behind the last committed value of an open segment are not read by anybody.
     const bool behind_all = index_is_whole_ && !sealed_ && error.offset >= needed;
-    findings.add(behind_all ? Findings::Severity::Remark : Findings::Severity::Damage, error);
+    findings.add(behind_all ? VerifyFindings::Severity::Remark : VerifyFindings::Severity::Damage,
+                 error);
   }
 }
 
-/// Compares what the events file says with what the index said.
+/// Compares the values that the events file names with those that the index names.
 void SegmentCheck::walk_events(std::uint64_t size, std::uint64_t needed) {
   ForwardReader file(store_, events_key_);
   EventsReader reader(name_, size, [&](std::uint64_t offset, std::span<std::byte> out) {
@@ -292,10 +298,10 @@ void SegmentCheck::walk_events(std::uint64_t size, std::uint64_t needed) {
   });
   std::uint64_t unlisted = 0, unlisted_at = 0;
   std::set<std::pair<std::int64_t, std::string_view>> listed;
-  const auto note_unlisted = [&](const EventsEntry& entry) {
+  const auto count_unlisted = [&](const EventsEntry& entry) {
     if (listed.empty())
       for (const Stored& value : stored_) listed.emplace(value.step, value.tensor);
-    // A later save of the name in the step took its place.
+    // A later save of the same tensor in the step replaced it.
     if (listed.contains({entry.step, entry.tensor})) return;
     if (unlisted++ == 0) unlisted_at = entry.offset;
   };
@@ -311,7 +317,7 @@ void SegmentCheck::walk_events(std::uint64_t size, std::uint64_t needed) {
                 at->tensor == entry.tensor;
         at->described = at->described || found;
       }
-      if (!found) note_unlisted(entry);
+      if (!found) count_unlisted(entry);
     }
   });
   if (identity && reader.identity() &&

@@ -10,34 +10,34 @@
 #include "cupel/core/aligned_buffer.h"
 #include "cupel/format/index_reader.h"
 #include "cupel/store/store.h"
-#include "findings.h"
 #include "value_check.h"
+#include "verify_findings.h"
 
 namespace cupel::trial_detail {
 
-/// What must be true of a segment because of what else is in the run.
+/// Whether a segment must be sealed, which depends on the other files of the run.
 enum class SealDemand {
-  None,        ///< The worker's last segment, in a run that goes on.
-  EarlierTry,  ///< The last of an attempt that another followed: its process was killed.
-  Sealed,
+  None,            ///< No: it is the worker's last segment, and the run goes on.
+  EarlierAttempt,  ///< No: it is the last of an attempt whose process was killed.
+  Sealed,          ///< Yes.
 };
 
 /// Checks one segment: its index file, every value that the index points to, and whether the events
-/// file says the same about them.
+/// file names the same values. One thread.
 class SegmentCheck {
  public:
-  /// `read_bytes` is told of bytes that have been read.
+  /// Borrows the store. `read_bytes` is called with the number of bytes after each read.
   SegmentCheck(const Store& store, SegmentName name, SealDemand demand, std::stop_token stop,
                std::function<void(std::uint64_t)> read_bytes);
 
-  /// Checks the files as they are now; again when they are replaced meanwhile.
+  /// Checks the files as they are now, and once more if they are replaced meanwhile.
   void run();
 
-  // What was found, and of how much.
-  Findings findings;
+  // The results of run().
+  VerifyFindings findings;
   std::optional<SegmentIdentity> identity;
   std::vector<std::int64_t> steps;
-  std::int64_t last_step = -1;  ///< Also one that only the hook's own tensors were saved at.
+  std::int64_t last_step = -1;  ///< Also a step with the hook's own tensors only.
   std::uint64_t rows = 0, values = 0, value_bytes = 0;
   bool has_events = false;
 
@@ -64,7 +64,7 @@ class SegmentCheck {
     std::uint64_t offset, length;
     std::int64_t step;
     std::string tensor;
-    bool described = false;  // by the events file
+    bool described = false;  // whether the events file names it at this place
   };
 
   const Store& store_;
@@ -75,7 +75,7 @@ class SegmentCheck {
   const std::function<void(std::uint64_t)> read_bytes_;
 
   bool sealed_ = false;
-  bool index_is_whole_ = false;  // as far as it goes
+  bool index_is_whole_ = false;  // all of the index file was read
   std::vector<Stored> stored_;
   std::uint64_t events_size_ = 0;
   AlignedBuffer window_;  // a piece of the events file

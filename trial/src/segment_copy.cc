@@ -1,6 +1,11 @@
-// The index is read first: it says how far the segment is committed, and the values of that lie in
-// the events file by then. What is put as the index is what was read and checked here, so nothing
-// that happens to the source behind it matters.
+// Copying the values of a segment.
+//
+// The index is read first: it shows how far the segment is committed, and the values of these steps
+// are in the events file by then. The index that is put later is the one that was read and checked
+// here, so later changes of the source have no effect. One thread copies a segment; several
+// segments are copied at the same time.
+//
+// Damage is FormatError. A file that is replaced while it is read, by sealing, is read again.
 
 #include "segment_copy.h"
 
@@ -21,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t kPiece = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kMostBehindValues = std::uint64_t{1} << 20U;
-// Values that must be put in one piece are held in memory.
+// Values that must be put in one piece are in memory at once.
 constexpr std::uint64_t kMostAtOnce = std::uint64_t{2} << 30U;
 
 }  // namespace
@@ -38,10 +43,10 @@ SegmentCopy::SegmentCopy(const Store& from, Store& to, const SegmentToCopy& segm
 
 void SegmentCopy::run() { is_ready_ = read_index() && copy_events(); }
 
-/// False when nothing of it is committed.
+/// False if nothing of the segment is committed.
 bool SegmentCopy::read_index() {
   for (int repeat = 0;; ++repeat) {
-    // Where every request costs the listing is believed until it turns out not to be true.
+    // Where every request costs, the listed size is used until it turns out to be wrong.
     std::optional<ObjectInfo> info;
     std::uint64_t size = segment_.index_size;
     if (from_.can_append() || repeat > 0) {
@@ -94,7 +99,7 @@ bool SegmentCopy::read_index_as_is(std::uint64_t size) {
   return committed > 0;
 }
 
-/// Copies all there is of a segment's values, or nothing where there are none; false when stopped.
+/// Copies all values of the segment, if there are any; false when stopped.
 bool SegmentCopy::copy_events() {
   std::optional<std::uint64_t> size = segment_.events_size;
   if (from_.can_append() || !size || *size < needed_events_) {
@@ -104,7 +109,7 @@ bool SegmentCopy::copy_events() {
   if (!size && needed_events_ == 0) return true;
   if (!size) throw FormatError(events_key_, 0, "the events file is missing");
   if (*size < needed_events_) throw FormatError(events_key_, *size, "the events file lacks values");
-  // A footer, and values of steps that were given up, lie behind what the index has.
+  // Behind the committed values are a footer, and values of steps that were never committed.
   const std::uint64_t expected = needed_events_ + needed_events_ / 8 + kMostBehindValues;
   if (*size > expected) return copy_committed_values(*size);
   has_events_ = true;
@@ -120,8 +125,8 @@ bool SegmentCopy::copy_events() {
   return true;
 }
 
-/// Copies the batches of the values that the index has, and seals them anew: whatever lies behind
-/// them, in a sparse file for example, is neither read nor copied.
+/// Copies the batches of the committed values, and seals them anew. The bytes behind them, in a
+/// sparse file for example, are neither read nor copied.
 bool SegmentCopy::copy_committed_values(std::uint64_t size) {
   if (needed_events_ == 0) return true;
   has_events_ = true;
@@ -151,7 +156,7 @@ bool SegmentCopy::copy_committed_values(std::uint64_t size) {
   return true;
 }
 
-/// Before memory is asked for: a sparse file may be of any size.
+/// Called before memory is allocated: a sparse file may have any size.
 void SegmentCopy::require_size_for_put(std::uint64_t size) const {
   if (size > kMostAtOnce)
     throw StoreError(events_key_, false,

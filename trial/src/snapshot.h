@@ -13,33 +13,35 @@
 
 namespace cupel {
 
-/// The committed steps of a run as one refresh left them: how many of each worker's steps there
-/// are, and what follows from that. Immutable; keeps alive what it points to.
+/// The committed steps of a run after one refresh: how many steps of each worker there are, and
+/// what follows from that. Immutable; shares what it points to.
 class Snapshot {
  public:
   struct Worker {
-    std::string_view name;  ///< Lives as long as the data.
+    std::string_view name;  ///< The text lives as long as the data.
     std::shared_ptr<const trial_detail::WorkerSteps> steps;
     trial_detail::WorkerSteps::Sizes sizes;
   };
 
   std::shared_ptr<const trial_detail::IndexData> data;
-  std::vector<Worker> workers;  ///< All that are known, worker_2 before worker_10.
+  std::vector<Worker> workers;  ///< All known workers, worker_2 before worker_10.
   std::shared_ptr<const trial_detail::RunCollections> collections;
-  /// What a collection selects; nothing for one that the run does not have.
+  /// The filter of a collection; nothing if the run has no collection of this name.
   std::optional<trial_detail::CollectionFilter> collection_filter(std::string_view name) const {
     trial_detail::CollectionFilter filter{.filter = collections->filter(name),
-                                          .members = data->joined.members(name)};
+                                          .members = data->members.members(name)};
     if (filter.filter == nullptr && filter.members == nullptr) return std::nullopt;
-    if (filter.members != nullptr) filter.joined = filter.members->size();
+    if (filter.members != nullptr) filter.member_count = filter.members->size();
     return filter;
   }
   bool ended = false;
-  std::int64_t passed =
-      -1;  ///< Steps up to here are settled; the greatest integer once the run ended.
+  /// The greatest passed global step: all steps up to here count as complete. The greatest integer
+  /// once the run has ended.
+  std::int64_t passed = -1;
+  /// The bytes of the index files that were read.
   std::uint64_t index_bytes = 0;
-  std::vector<std::int64_t>
-      rewinds;  ///< Of the run so far, in the order met: steps where attempts took over.
+  /// The first step that each later attempt took back, in the order in which the source met them.
+  std::vector<std::int64_t> rewinds;
 };
 
 }  // namespace cupel

@@ -10,8 +10,8 @@ namespace cupel::trial_detail {
 
 /// A sequence that only grows and whose elements never move.
 ///
-/// One thread appends. Others may read the elements below a size that was handed to them with the
-/// usual happens-before; size() itself belongs to the thread that appends.
+/// One thread appends. Other threads read elements below a size that they got from that thread
+/// through a mutex or an atomic; size() itself belongs to the thread that appends.
 template <class T>
 class StableVector {
  public:
@@ -23,7 +23,7 @@ class StableVector {
     return slot;
   }
 
-  /// Appends a default-made element, for types that cannot be assigned.
+  /// Appends a default-constructed element, for types that cannot be assigned.
   T& next() {
     const auto [chunk, at] = place(size_);
     if (!chunks_[chunk]) chunks_[chunk] = std::make_unique<T[]>(kFirst << chunk);

@@ -5,11 +5,11 @@
 
 namespace cupel::trial_detail {
 
-StepMerge::StepMerge(const Reading& reading, std::int64_t begin, std::int64_t last,
+StepMerge::StepMerge(const SnapshotView& view, std::int64_t begin, std::int64_t last,
                      std::string_view worker) {
   if (begin > last) return;
-  for (std::uint32_t w = 0; w < reading.workers().size(); ++w) {
-    const Snapshot::Worker& one = reading.workers()[w];
+  for (std::uint32_t w = 0; w < view.workers().size(); ++w) {
+    const Snapshot::Worker& one = view.workers()[w];
     if (!worker.empty() && one.name != worker) continue;
     const std::size_t end = one.steps->count_until(last, one.sizes.steps);
     const std::size_t first = begin <= 0 ? 0 : one.steps->count_until(begin - 1, end);

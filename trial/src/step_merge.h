@@ -6,27 +6,27 @@
 #include <string_view>
 #include <vector>
 
-#include "reading.h"
 #include "snapshot.h"
+#include "snapshot_view.h"
 #include "worker_steps.h"
 
 namespace cupel::trial_detail {
 
-/// What one worker saved at a step.
+/// The rows of one worker at a step.
 struct StepPart {
   const StepRows* rows = nullptr;
-  std::uint32_t worker = 0;  ///< Index into Reading::workers().
+  std::uint32_t worker = 0;  ///< Index into SnapshotView::workers().
 };
 
-/// The steps of all workers together in rising order, each with the parts of those who saved it, in
-/// the order of the workers.
+/// Merges the steps of all workers in rising order. Each step has the parts of the workers that
+/// saved it, in the order of the workers.
 class StepMerge {
  public:
-  /// Global steps begin <= step <= last, of one worker or ("") of all.
-  StepMerge(const Reading& reading, std::int64_t begin, std::int64_t last,
+  /// Merges the global steps begin <= step <= last of one worker, or of all ("").
+  StepMerge(const SnapshotView& view, std::int64_t begin, std::int64_t last,
             std::string_view worker = {});
 
-  /// The parts of the next step; none at the end.
+  /// The parts of the next step; empty at the end.
   std::span<const StepPart> next();
 
  private:

@@ -1,36 +1,45 @@
+// Polling a run and publishing snapshots of it.
+//
+// A refresh polls the index source, which appends to the shared index data, and then publishes a
+// snapshot: how much of that data queries may see. One thread at a time refreshes, under
+// refresh_mutex_; queries take the newest snapshot under a mutex of its own, which is held for the
+// copy of a pointer only.
+//
+// A step counts as passed when every worker has committed it or a later one, when more steps wait
+// than TrialOptions::wait_window allows, or when the run has ended.
+//
+// When a store fails, what was read before is published, and the next query polls again. Damage is
+// kept: up_to_date() throws each one once, refresh() throws the worst one each time.
+
 #include "trial_index.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
+#include "cupel/core/natural_order.h"
 #include "cupel/format/layout.h"
+#include "cupel_index_source.h"
 #include "environment_options.h"
 #include "step_merge.h"
 
 namespace cupel {
 
-using trial_detail::IndexData;
-using trial_detail::IndexFollower;
-using trial_detail::LookPace;
-using trial_detail::RunCollections;
-using trial_detail::RunLook;
+using trial_detail::IndexSource;
+using trial_detail::IndexState;
+using trial_detail::PollTimer;
 
 namespace {
 
 using std::chrono::milliseconds;
 
-// A watch finds every change within the time it is asked to wait.
-constexpr milliseconds kLongestWait(1000);
-
 constexpr std::size_t kMaxWarnings = 100;
 constexpr std::size_t kLongestWarning = 1000;
+
+constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
 
 void check_range(const StepRange& range) {
   if (range.begin.value_or(0) < 0 || range.end.value_or(0) < 0)
@@ -40,284 +49,226 @@ void check_range(const StepRange& range) {
                      ", " + std::to_string(*range.end));
 }
 
+void check_polling(const PollingOptions& options) {
+  if (options.requests_at_once < 1)
+    throw UsageError("requests_at_once must be at least 1: " +
+                     std::to_string(options.requests_at_once));
+  for (const milliseconds time :
+       {options.min_interval, options.max_interval, options.full_interval, options.value_timeout})
+    if (time < milliseconds(0))
+      throw UsageError("intervals and timeouts of polling must not be negative: " +
+                       std::to_string(time.count()) + " ms");
+}
+
 std::optional<std::int64_t> wait_window_of(const TrialOptions& options) {
   if (!options.wait_window) return trial_detail::wait_window_from_environment();
   if (*options.wait_window >= 1) return options.wait_window;
   throw UsageError("wait_window must be at least 1: " + std::to_string(*options.wait_window));
 }
 
-std::shared_ptr<const Store> checked(std::shared_ptr<const Store> store) {
-  if (!store) throw UsageError("A trial needs a store");
-  return store;
-}
-
-const TrialOptions& checked(const TrialOptions& options) {
-  check_range(options.range_steps);
-  if (options.requests_at_once < 1)
-    throw UsageError("requests_at_once must be at least 1: " +
-                     std::to_string(options.requests_at_once));
-  for (const milliseconds time :
-       {options.poll_least, options.poll_most, options.poll_all, options.value_patience})
-    if (time < milliseconds(0))
-      throw UsageError("times of polling and patience must not be negative: " +
-                       std::to_string(time.count()) + " ms");
-  return options;
-}
-
-std::shared_ptr<const TrialClock> clock_of(const TrialOptions& options) {
-  return options.clock ? options.clock : std::make_shared<const TrialClock>();
-}
-
-std::unique_ptr<RunLook> look_over(const Store& store, std::shared_ptr<const TrialClock> clock,
-                                   const TrialOptions& options) {
-  if (store.can_append()) return std::make_unique<trial_detail::AskingLook>(store);
-  return std::make_unique<trial_detail::ListingLook>(store, std::move(clock), options.poll_all);
-}
-
 }  // namespace
 
-TrialIndex::TrialIndex(std::shared_ptr<const Store> store, const TrialOptions& options)
-    : store_(checked(std::move(store))),
-      clock_(clock_of(checked(options))),
-      pace_(store_->can_append() ? nullptr : std::make_shared<LookPace>(clock_, options)),
-      data_(std::make_shared<IndexData>()),
-      reader_(*store_, *data_, clock_, options),
+std::shared_ptr<TrialIndex> TrialIndex::open(std::shared_ptr<const Store> store,
+                                             TrialOptions options) {
+  if (!store) throw UsageError("A trial needs a store");
+  check_range(options.range_steps);
+  check_polling(options.polling);
+  std::shared_ptr<const TrialClock>& clock = options.polling.clock;
+  if (!clock) clock = std::make_shared<const TrialClock>();
+  auto source = std::make_unique<trial_detail::CupelIndexSource>(*store, clock, options);
+  return std::make_shared<TrialIndex>(std::move(store), std::move(source), options);
+}
+
+TrialIndex::TrialIndex(std::shared_ptr<const Store> store, std::unique_ptr<IndexSource> source,
+                       const TrialOptions& options)
+    : store_(std::move(store)),
+      clock_(options.polling.clock),
+      poll_timer_(store_->can_append() ? nullptr
+                                       : std::make_shared<PollTimer>(clock_, options.polling)),
+      source_(std::move(source)),
+      reader_(*store_, *source_->data(), clock_, options.polling),
       end_delay_(options.end_delay ? *options.end_delay
                                    : trial_detail::end_delay_from_environment()),
       wait_window_(wait_window_of(options)),
       watch_(watch()),
-      look_(look_over(*store_, clock_, options)),
-      follower_(*store_, *look_, *clock_, *data_, options) {
-  const std::lock_guard lock(refresh_mutex_);
-  await_collections(options);
-  follower_.tell_progress(options.progress);
-  look();
-  follower_.tell_progress({});
-  look_owed_ = wait_window_.has_value();  // it went on without slow workers by one half only
-  if (replaced_) throw FormatError(*loss_);
-  const auto files = static_cast<std::int64_t>(collections_->files().size());
-  if (newest()->ended && files < collections_->num_workers())
+      progress_(options.progress) {
+  const MutexLock lock(refresh_mutex_);
+  wait_for_run(options);
+  poll();
+  progress_ = {};
+  poll_again_ = wait_window_.has_value();  // opening skips slow workers by one half window only
+  const IndexState& state = source_->state();
+  if (state.replaced) throw FormatError(*state.loss);
+  const auto files = static_cast<std::int64_t>(state.collections->files().size());
+  if (newest()->ended && files < state.collections->num_workers())
     throw MissingCollectionFiles(store_->location(),
                                  "the run has ended with " + std::to_string(files) + " of " +
-                                     std::to_string(collections_->num_workers()) + " workers");
+                                     std::to_string(state.collections->num_workers()) + " workers");
 }
 
 std::unique_ptr<Watch> TrialIndex::watch() const {
-  return pace_ ? pace_->watch() : store_->watch();
+  return poll_timer_ ? poll_timer_->watch() : store_->watch();
 }
 
-void TrialIndex::await_collections(const TrialOptions& options) {
+void TrialIndex::wait_for_run(const TrialOptions& options) {
   const std::stop_callback wake_on_stop(options.stop_waiting, [this] { watch_->wake(); });
   const TrialClock::Time begin = clock_->now();
-  const auto read = [&] {
-    collections_ = RunCollections::read(*store_);
-    if (pace_) pace_->looked(false);
-    return !collections_->files().empty();
+  const auto find = [&]() CUPEL_REQUIRES(refresh_mutex_) {
+    const bool found = source_->find_run();
+    if (poll_timer_) poll_timer_->poll_ended(false);
+    return found;
   };
   for (;;) {
-    if (read()) return;
+    if (find()) return;
     const auto waited = std::chrono::duration_cast<milliseconds>(clock_->now() - begin);
     const bool over = waited >= options.wait_for_run || options.stop_waiting.stop_requested();
-    const bool ended = !over && store_->stat(kEndMarker);
-    // It may have begun and ended since the files were looked for.
-    if (ended && read()) return;
+    const bool ended = !over && source_->has_ended();
+    // The run may have begun and ended since it was not found.
+    if (ended && find()) return;
     if (over || ended) throw MissingCollectionFiles(store_->location());
     const milliseconds rest = options.wait_for_run - waited;
-    watch_->wait(pace_ ? rest : std::min(rest, kLongestWait));
+    watch_->wait(poll_timer_ ? rest : std::min(rest, kLongestWait));
   }
 }
 
 std::shared_ptr<const Snapshot> TrialIndex::newest() const {
-  const std::lock_guard lock(newest_mutex_);
+  const MutexLock lock(newest_mutex_);
   return newest_;
 }
 
 std::shared_ptr<const Snapshot> TrialIndex::up_to_date() {
-  if (at_rest_.load(std::memory_order_acquire)) return newest();
-  const std::lock_guard lock(refresh_mutex_);
-  if (!newest()->ended && !loss_ && (watch_->changed() || look_owed_)) look();
-  if (damage_told_ < damage_.size()) throw FormatError(damage_[damage_told_++]);
-  at_rest_.store(newest()->ended || loss_, std::memory_order_release);
+  if (finished_.load(std::memory_order_acquire)) return newest();
+  const MutexLock lock(refresh_mutex_);
+  const IndexState& state = source_->state();
+  if (!newest()->ended && !state.loss && (watch_->changed() || poll_again_)) poll();
+  if (damage_reported_ < state.damage.size()) throw FormatError(state.damage[damage_reported_++]);
+  finished_.store(newest()->ended || state.loss, std::memory_order_release);
   return newest();
 }
 
 bool TrialIndex::refresh() {
-  const std::lock_guard lock(refresh_mutex_);
-  return refresh(lock);
+  const MutexLock lock(refresh_mutex_);
+  return refresh_alone();
 }
 
 bool TrialIndex::refresh_if_due() {
-  const std::lock_guard lock(refresh_mutex_);
-  if (!pace_ || pace_->is_due()) return refresh(lock);
+  const MutexLock lock(refresh_mutex_);
+  if (!poll_timer_ || poll_timer_->is_due()) return refresh_alone();
   throw_damage();
   return false;
 }
 
-bool TrialIndex::refresh(const std::lock_guard<std::mutex>& /*lock*/) {
+bool TrialIndex::refresh_alone() {
   bool news = false;
-  if (!newest()->ended && !loss_) {
-    watch_->changed();  // what it has to say is looked at now
-    news = look();
+  if (!newest()->ended && !source_->state().loss) {
+    watch_->changed();  // Forgets the changes that this poll reads.
+    news = poll();
   }
   throw_damage();
   return news;
 }
 
-/// Tells the worst damage, and that all was told.
+/// Throws the worst damage; then all damage counts as reported.
 void TrialIndex::throw_damage() {
   const FormatError* const damage = worst_damage();
   if (damage == nullptr) return;
-  damage_told_ = damage_.size();
+  damage_reported_ = source_->state().damage.size();
   throw FormatError(*damage);
 }
 
 void TrialIndex::require_undamaged() {
-  const std::lock_guard lock(refresh_mutex_);
+  const MutexLock lock(refresh_mutex_);
   if (const FormatError* const damage = worst_damage()) throw FormatError(*damage);
 }
 
-/// What ended the run for us, else the first damage; null if there is none.
+/// The loss of the run, else the first damage; null if there is none.
 const FormatError* TrialIndex::worst_damage() const noexcept {
-  if (loss_) return &*loss_;
-  return damage_.empty() ? nullptr : &damage_.front();
+  const IndexState& state = source_->state();
+  if (state.loss) return &*state.loss;
+  return state.damage.empty() ? nullptr : &state.damage.front();
 }
 
 void TrialIndex::warn_once(const std::string& text) {
   const std::string message =
       text.size() <= kLongestWarning ? text : text.substr(0, kLongestWarning) + "...";
   {
-    const std::lock_guard lock(warned_mutex_);
+    const MutexLock lock(warned_mutex_);
     if (warned_.size() >= kMaxWarnings || !warned_.insert(message).second) return;
   }
   log(LogLevel::Warning, message);
 }
 
-bool TrialIndex::look() {
-  look_owed_ = true;
+bool TrialIndex::poll() {
+  poll_again_ = true;
   bool news = false;
   try {
-    news = look_for_news();
+    news = read_and_publish();
   } catch (...) {
-    if (pace_) pace_->looked(false);
+    if (poll_timer_) poll_timer_->poll_ended(false);
     throw;
   }
-  if (pace_) pace_->looked(news);
-  look_owed_ = false;
+  if (poll_timer_) poll_timer_->poll_ended(news);
+  poll_again_ = false;
   return news;
 }
 
-/// Reads what is new and publishes it, also when a store fails on the way.
-bool TrialIndex::look_for_news() {
-  // Whatever was committed before the marker was written is listed after it was seen.
-  RunLook::Begin begun = begin_look();
-  std::set<std::string, std::less<>> ended_workers;
-  for (std::string& worker : look_->ended_workers()) ended_workers.insert(std::move(worker));
-
+/// Reads what is new and publishes it, also when the store fails in the middle.
+bool TrialIndex::read_and_publish() {
+  bool ended = source_->begin_poll();
   bool news = false;
   try {
-    if (begun.ended && end_delay_.count() > 0) {
-      news = read_news({.ended = false, .whole = true});
-      publish(ended_workers, false);
+    if (ended && end_delay_.count() > 0) {
+      news = source_->read_news(false, progress_);
+      publish(false);
       std::this_thread::sleep_for(end_delay_);
-      begun = begin_look();
+      ended = source_->begin_poll();
     }
-    news = read_news(begun) || news;
+    news = source_->read_news(ended, progress_) || news;
   } catch (...) {
-    publish_what_came();
+    publish_after_failure();
     throw;
   }
-  const std::int64_t conceded = conceded_;
-  publish(std::move(ended_workers), begun.ended);
-  return news || begun.ended || conceded_ > conceded;
+  const std::int64_t skipped_to = skipped_to_;
+  publish(ended);
+  return news || ended || skipped_to_ > skipped_to;
 }
 
-RunLook::Begin TrialIndex::begin_look() {
-  const auto workers = std::max<std::int64_t>(
-      collections_->num_workers(), static_cast<std::int64_t>(collections_->files().size()));
-  return look_->begin(follower_.listing_begins(), static_cast<std::size_t>(workers));
+/// No snapshot shows a step with collections that are older than the step.
+void TrialIndex::publish_after_failure() {
+  if (source_->complete_after_failure()) publish(false);
 }
 
-/// Reads what was committed since the last time; true if steps came or went.
-bool TrialIndex::read_news(RunLook::Begin begun) {
-  // Which attempts there were is known before the last segments are judged.
-  if (begun.ended) read_collections();
-  if (replaced_) return false;
-  // Where every request costs they are not asked for twice in one look.
-  const bool were_read = pace_ && (begun.ended || newest() == nullptr);
-  collections_owed_ = collections_owed_ || (begun.whole && !were_read);
-  const bool news = follower_.follow(begun.ended, *collections_);
-  // The tags of a step are written before its index is, so they are read after it.
-  if (collections_owed_ || follower_.needs_collections()) read_collections();
-  return news;
-}
-
-void TrialIndex::read_collections() {
-  if (loss_) return;
-  RunCollections::News found = collections_->read_changes(*store_);
-  note_damage(found);
-  if (found.changed) collections_ = std::move(found.changed);
-  collections_owed_ = false;
-  follower_.collections_were_read();
-}
-
-/// After a failure: no step is seen with collections that are older than it.
-void TrialIndex::publish_what_came() {
-  try {
-    if (collections_owed_ || follower_.needs_collections()) read_collections();
-    publish(ended_workers_, false);
-  } catch (const StoreError&) {  // then it comes with the next look
-  }
-}
-
-/// Keeps what is new of damage. Where the run was lost, all else that broke has broken with it.
-void TrialIndex::note_damage(RunCollections::News& found) {
-  if (found.loss) {
-    loss_ = found.loss;
-    replaced_ = found.replaced;
-    damage_.push_back(*std::move(found.loss));
-    return;
-  }
-  const std::vector<FormatError>& followed = follower_.damage();
-  while (damage_followed_ < followed.size()) damage_.push_back(followed[damage_followed_++]);
-  for (FormatError& error : found.damage) {
-    const std::string_view text = error.what();
-    const auto is_it = [text](const FormatError& known) { return text == known.what(); };
-    if (std::ranges::none_of(damage_, is_it)) damage_.push_back(std::move(error));
-  }
-}
-
-void TrialIndex::publish(std::set<std::string, std::less<>> ended_workers, bool ended) {
-  if (replaced_) return;  // the newest snapshot is the last one of the run that was read
-  ended_workers_ = std::move(ended_workers);
+void TrialIndex::publish(bool ended) {
+  const IndexState& state = source_->state();
+  if (state.replaced) return;  // The newest snapshot is the last one of the run that was read.
+  static const auto no_steps = std::make_shared<const trial_detail::WorkerSteps>();
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->data = data_;
-  snapshot->collections = collections_;
+  snapshot->data = source_->data();
+  snapshot->collections = state.collections;
   snapshot->ended = ended;
-  snapshot->index_bytes = follower_.index_bytes();
-  snapshot->rewinds = follower_.rewinds();
-  std::set<std::string_view, trial_detail::WorkerOrder> names;
-  for (const auto& [name, worker] : follower_.workers()) names.insert(name);
-  for (const auto& [name, file] : collections_->files()) names.insert(name);
+  snapshot->index_bytes = state.index_bytes;
+  snapshot->rewinds = state.rewinds;
+  std::set<std::string_view, NaturalOrder> names;
+  for (const auto& [name, worker] : state.workers) names.insert(name);
+  for (const auto& [name, file] : state.collections->files()) names.insert(name);
   for (const std::string_view name : names) {
-    static const auto no_steps = std::make_shared<const trial_detail::WorkerSteps>();
-    const auto found = follower_.workers().find(name);
+    const auto found = state.workers.find(name);
     std::shared_ptr<const trial_detail::WorkerSteps> steps =
-        found == follower_.workers().end() ? no_steps : found->second.steps;
+        found == state.workers.end() ? no_steps : found->second.steps;
     const trial_detail::WorkerSteps::Sizes sizes = steps->sizes();
     snapshot->workers.push_back(
-        {*data_->worker_names.emplace(name).first, std::move(steps), sizes});
+        {*source_->data()->worker_names.emplace(name).first, std::move(steps), sizes});
   }
-  snapshot->passed = settled(*snapshot, ended_workers_);
-  if (wait_window_) concede(*snapshot);
-  const std::lock_guard lock(newest_mutex_);
+  snapshot->passed = passed_step(*snapshot);
+  if (wait_window_) skip_slow_workers(*snapshot);
+  const MutexLock lock(newest_mutex_);
   newest_ = std::move(snapshot);
 }
 
-/// The least progress over the workers that the run says it has.
-std::int64_t TrialIndex::settled(const Snapshot& snapshot,
-                                 const std::set<std::string, std::less<>>& ended_workers) const {
-  constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
+/// The least progress over the workers that the run has by its collections.
+std::int64_t TrialIndex::passed_step(const Snapshot& snapshot) const {
   if (snapshot.ended) return kEverything;
+  const IndexState& state = source_->state();
   struct Progress {
     std::int32_t attempt;
     std::int64_t step;
@@ -325,35 +276,34 @@ std::int64_t TrialIndex::settled(const Snapshot& snapshot,
   std::vector<Progress> progress;
   for (const Snapshot::Worker& worker : snapshot.workers) {
     Progress own{-1, -1};
-    if (const auto known = follower_.workers().find(worker.name);
-        known != follower_.workers().end())
+    if (const auto known = state.workers.find(worker.name); known != state.workers.end())
       own = {known->second.attempt, known->second.progress};
-    if (const auto file = collections_->files().find(worker.name);
-        file != collections_->files().end())
+    const auto& files = state.collections->files();
+    if (const auto file = files.find(worker.name); file != files.end())
       own.attempt = std::max(own.attempt, file->second.content.attempt);
-    if (ended_workers.contains(worker.name)) own.step = kEverything;
+    if (state.ended_workers.contains(worker.name)) own.step = kEverything;
     progress.push_back(own);
   }
-  const auto wanted =
-      static_cast<std::size_t>(std::max<std::int64_t>(collections_->num_workers(), 1));
-  if (progress.size() < wanted) return -1;
-  // A run that went on with fewer workers has left some behind: those of the newest attempts count.
+  const auto expected =
+      static_cast<std::size_t>(std::max<std::int64_t>(state.collections->num_workers(), 1));
+  if (progress.size() < expected) return -1;
+  // A run that was restarted with fewer workers has left some behind: the newest attempts count.
   std::ranges::stable_sort(progress, std::ranges::greater{}, &Progress::attempt);
-  progress.resize(wanted, {});
+  progress.resize(expected, {});
   return std::ranges::min_element(progress, {}, &Progress::step)->step;
 }
 
-/// Goes on without slow workers, by halves of the window, until no more steps wait than may; the
-/// look that opens the run by one half, so that whoever asks at once may still see them come.
-void TrialIndex::concede(Snapshot& snapshot) {
+/// Passes steps that wait for slow workers, by halves of the window, until no more steps wait than
+/// may. The poll that opens the run passes one half, so that the first query may still see these
+/// steps wait.
+void TrialIndex::skip_slow_workers(Snapshot& snapshot) {
   for (; rewinds_seen_ < snapshot.rewinds.size(); ++rewinds_seen_)
-    conceded_ = std::min(conceded_, snapshot.rewinds[rewinds_seen_] - 1);
-  snapshot.passed = std::max(snapshot.passed, conceded_);
-  constexpr std::int64_t kEverything = std::numeric_limits<std::int64_t>::max();
+    skipped_to_ = std::min(skipped_to_, snapshot.rewinds[rewinds_seen_] - 1);
+  snapshot.passed = std::max(snapshot.passed, skipped_to_);
   if (snapshot.passed == kEverything) return;
   std::vector<std::int64_t> waiting;
-  trial_detail::StepMerge steps(trial_detail::Reading(&snapshot, std::nullopt), snapshot.passed + 1,
-                                kEverything);
+  trial_detail::StepMerge steps(trial_detail::SnapshotView(&snapshot, std::nullopt),
+                                snapshot.passed + 1, kEverything);
   for (auto parts = steps.next(); !parts.empty(); parts = steps.next())
     waiting.push_back(parts.front().rows->step);
   const auto window = static_cast<std::size_t>(*wait_window_);
@@ -361,7 +311,7 @@ void TrialIndex::concede(Snapshot& snapshot) {
   const std::size_t half = std::max<std::size_t>(window / 2, 1);
   const bool opening = newest() == nullptr;
   const std::size_t halves = opening ? 1 : (waiting.size() - window + half - 1) / half;
-  snapshot.passed = conceded_ = waiting[halves * half - 1];
+  snapshot.passed = skipped_to_ = waiting[halves * half - 1];
 }
 
 }  // namespace cupel

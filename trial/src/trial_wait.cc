@@ -1,22 +1,23 @@
+// Waiting for steps, on the thread that calls wait_for_steps(). Each round polls, if a poll is due,
+// and waits for a change, for a second at most. Damage ends the wait for a step that is missing.
+
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/trial/trial.h"
-#include "reading.h"
-#include "view.h"
+#include "snapshot_view.h"
+#include "trial_view.h"
 
 namespace cupel {
 
-using trial_detail::Reading;
+using trial_detail::SnapshotView;
 
 namespace {
 
-// A watch finds every change within the time it is asked to wait.
-constexpr std::chrono::milliseconds kLongestPause(1000);
-
-/// Waits for steps one after another with one watch and one deadline.
+/// Waits for steps, one after another, with one watch and one deadline.
 class StepWaiter {
  public:
   StepWaiter(TrialIndex& index, const WaitOptions& options)
@@ -26,31 +27,32 @@ class StepWaiter {
         timeout_(options.timeout) {}
 
   void wait_for(std::int64_t step, Mode mode) {
-    if (settle(index_.newest(), step, mode) || settle(index_.up_to_date(), step, mode)) return;
-    // Made before the last look, so that nothing after it is missed.
+    if (is_available(index_.newest(), step, mode) || is_available(index_.up_to_date(), step, mode))
+      return;
+    // Made before the next poll, so that no later change is missed.
     if (!watch_) watch_ = index_.watch();
     const std::stop_callback wake_on_stop(stop_, [this] { watch_->wake(); });
     for (;;) {
       index_.refresh_if_due();
-      if (settle(index_.newest(), step, mode)) return;
+      if (is_available(index_.newest(), step, mode)) return;
       const std::chrono::milliseconds rest = time_left();
       if (stop_.stop_requested() || rest.count() <= 0) throw StepNotYetAvailable(step, mode);
-      watch_->wait(std::min(rest, kLongestPause));
+      watch_->wait(std::min(rest, kLongestWait));
     }
   }
 
  private:
-  /// True: the step is there; throws when it will never be.
-  bool settle(std::shared_ptr<const Snapshot> snapshot, std::int64_t step, Mode mode) const {
-    const Reading reading(std::move(snapshot));
-    const StepState state = reading.state(step, mode);
+  /// Throws when the step will never be available.
+  bool is_available(std::shared_ptr<const Snapshot> snapshot, std::int64_t step, Mode mode) const {
+    const SnapshotView view(std::move(snapshot));
+    const StepState state = view.state(step, mode);
     if (state != StepState::Unavailable) return state == StepState::Available;
     index_.require_undamaged();
-    reading.throw_missing(step, mode);
+    view.throw_missing(step, mode);
   }
 
   std::chrono::milliseconds time_left() const {
-    if (!timeout_) return kLongestPause;
+    if (!timeout_) return kLongestWait;
     return std::chrono::ceil<std::chrono::milliseconds>(begin_ + *timeout_ - index_.clock().now());
   }
 
@@ -68,27 +70,6 @@ void Trial::wait_for_steps(const std::vector<std::int64_t>& steps, Mode mode,
   if (!is_valid(mode)) throw UsageError("wait_for_steps was given a mode that there is not");
   StepWaiter waiter(*view_->index, options);
   for (const std::int64_t step : steps) waiter.wait_for(step, mode);
-}
-
-bool Trial::wait_for_change(std::chrono::milliseconds at_most) const {
-  const std::lock_guard one_at_a_time(view_->waiting);
-  Watch* watch = nullptr;
-  {
-    const std::lock_guard lock(view_->watch_mutex);
-    if (!view_->watch) {
-      // Nobody has listened so far: the run may well have changed.
-      view_->watch = view_->index->watch();
-      return true;
-    }
-    watch = view_->watch.get();
-  }
-  return watch->wait(at_most);
-}
-
-void Trial::wake() const {
-  const std::lock_guard lock(view_->watch_mutex);
-  if (view_->watch) view_->watch->wake();
-  view_->index->reader().stop_waiting();
 }
 
 }  // namespace cupel

@@ -14,7 +14,7 @@
 
 namespace cupel::trial_detail {
 
-/// What an index row says about its raw value.
+/// What an index row claims about its raw value.
 struct RowClaims {
   RowClaims(const IndexBatch& batch, std::size_t row);
 
@@ -27,14 +27,15 @@ struct RowClaims {
   Shape shape;
   std::optional<ValueCounts> counts;
   ReductionValues reductions;
-  std::uint64_t offset = 0, length = 0;  ///< Of a value in the events file.
+  std::uint64_t offset = 0, length = 0;  ///< The place of a value in the events file.
   std::uint32_t crc32c = 0;
 };
 
-/// Why the value's bytes, whose checksum is right, are not what the row claims; "" when they are.
+/// The difference between the row's claims and the bytes of the value, whose checksum is right; ""
+/// if there is none.
 std::string claims_defect(const RowClaims& claims, std::span<const std::byte> bytes);
 
-/// As above, from the counts alone.
+/// The difference between the row's claims and the counts of the value; "" if there is none.
 std::string counts_defect(const RowClaims& claims, const ValueCounts& counts);
 
 }  // namespace cupel::trial_detail

@@ -12,8 +12,8 @@ std::int64_t offset_at(const std::byte* offsets, std::int64_t index) noexcept {
   return offset;
 }
 
-/// What is wrong with the bytes of a Utf8 value: elements + 1 offsets, then the text; null if
-/// nothing.
+/// The defect of the bytes of a Utf8 value (elements + 1 offsets, then the text); null if there is
+/// none.
 const char* utf8_defect(std::span<const std::byte> bytes, std::int64_t elements) noexcept {
   const std::size_t slots = bytes.size() / sizeof(std::int64_t);
   if (static_cast<std::uint64_t>(elements) >= slots)

@@ -1,3 +1,8 @@
+// Comparing two values element by element, in the loop of their type.
+//
+// Equal bytes are found first, without a loop over elements. Floating-point numbers are compared in
+// doubles; integers, bools and text exactly. Any thread; nothing is allocated but for text.
+
 #include "value_difference.h"
 
 #include <algorithm>
@@ -15,7 +20,7 @@ namespace cupel::trial_detail {
 
 namespace {
 
-/// Gathers the places that differ.
+/// Counts the elements that differ.
 class Differences {
  public:
   void add(std::int64_t index, std::optional<double> distance) {
@@ -29,7 +34,7 @@ class Differences {
   std::optional<ValueDifference> found_;
 };
 
-/// Exact for 64 bits too, whose difference need not fit into them signed.
+/// |a - b|, also of 64-bit integers whose signed difference does not fit into 64 bits.
 template <class T>
 double integer_distance(T a, T b) noexcept {
   const auto wide = [](T x) { return static_cast<std::uint64_t>(x); };
@@ -54,7 +59,7 @@ void compare_elements(const TensorValue& a, const TensorValue& b, const Toleranc
   }
 }
 
-/// One element of a Utf8 value, whose offsets were checked when it was made.
+/// One element of a Utf8 value. Its offsets were checked when the value was made.
 std::string_view text_of(const TensorValue& value, std::int64_t index) noexcept {
   const auto offset = [&](std::int64_t i) {
     std::int64_t at = 0;

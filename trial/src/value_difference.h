@@ -10,10 +10,10 @@
 
 namespace cupel::trial_detail {
 
-/// When two floating-point numbers count as the same (see RunComparisonOptions).
+/// Decides whether two floating-point numbers count as the same (see RunComparisonOptions).
 class Tolerance {
  public:
-  /// Throws UsageError for what is negative or not finite.
+  /// Throws UsageError for a tolerance that is negative or not finite.
   Tolerance(double rtol, double atol);
   bool is_exact() const noexcept { return rtol_ == 0 && atol_ == 0; }
   bool same(double a, double b) const noexcept;
@@ -27,14 +27,17 @@ bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) noex
 /// |a - b|; nothing if one is NaN.
 std::optional<double> distance(double a, double b) noexcept;
 
-/// Where two values of one type and number of elements differ.
+/// How two values of one type and number of elements differ.
 struct ValueDifference {
-  std::int64_t first = 0;  ///< In row-major order.
+  /// The first element that differs, in row-major order.
+  std::int64_t first = 0;
+  /// The number of elements that differ.
   std::int64_t differing = 0;
-  std::optional<double> at_first, greatest;  ///< As in RunDifference.
+  /// RunDifference::difference and RunDifference::greatest_difference.
+  std::optional<double> at_first, greatest;
 };
 
-/// Nothing if no element differs.
+/// The difference of two values; nothing if no element differs.
 std::optional<ValueDifference> difference_of(const TensorValue& a, const TensorValue& b,
                                              const Tolerance& tolerance);
 

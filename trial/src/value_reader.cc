@@ -1,3 +1,13 @@
+// Reading raw values.
+//
+// Any thread reads; nothing is shared but the known sizes of events files, which are atomics, and
+// the count of calls of stop_waiting(). The rows of a call are grouped into tasks by file; the
+// calling thread performs them, with a few more threads where that is faster.
+//
+// A value is returned only after its length, its checksum and its type agree with its row; any
+// disagreement is DamagedValue. Where every request costs, an events file may be missing for a
+// while after its index: the reader retries with growing pauses until the timeout of the value.
+
 #include "value_reader.h"
 
 #include <algorithm>
@@ -11,6 +21,7 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel::trial_detail {
 
@@ -18,15 +29,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a thread reads at one time; a request that is under way for long costs less than threads.
+// What a thread reads at one time. Where requests cost, a longer request costs less than more
+// threads.
 constexpr std::uint64_t kTaskBytes = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kCostlyTaskBytes = std::uint64_t{8} << 20U;
 constexpr std::size_t kMostThreads = 4;
 
-// For so much memory is asked because the index says so; for more the file must be as long.
+// So much memory is allocated on the word of the index; for more, the file must be long enough.
 constexpr std::uint64_t kTrustedBytes = std::uint64_t{64} << 20U;
 
-// A missing object is asked for again after the first, then twice as long each time.
+// A missing object is requested again after the first pause, which doubles up to the longest.
 constexpr milliseconds kFirstPause{250};
 constexpr milliseconds kLongestPause{5000};
 
@@ -40,7 +52,7 @@ TensorValue inline_value(const IndexData& data, const ValuePlace& place) {
                      place.rows->files->index_key, 0);
 }
 
-/// What was read, once it is known to be what was written.
+/// The value that was read, after a check against its row.
 TensorValue checked_value(const IndexData& data, const ValuePlace& place, AlignedBuffer buffer,
                           std::size_t got) {
   const RowBlock& block = *place.rows->block;
@@ -68,7 +80,7 @@ Shape shape_of(const RowForm& form) noexcept {
   return form.has_shape ? Shape(form.extents) : Shape{form.elements};
 }
 
-/// Places of one file, by their numbers.
+/// Values of one file that are read together, by their numbers in the call.
 struct ValueReader::Task {
   std::vector<std::size_t> places;
   std::uint64_t bytes = 0;
@@ -76,21 +88,21 @@ struct ValueReader::Task {
 };
 
 ValueReader::ValueReader(const Store& store, const IndexData& data,
-                         std::shared_ptr<const TrialClock> clock, const TrialOptions& options)
+                         std::shared_ptr<const TrialClock> clock, const PollingOptions& options)
     : store_(store),
       data_(data),
       clock_(std::move(clock)),
       requests_cost_(!store.can_append()),
       requests_at_once_(static_cast<std::size_t>(options.requests_at_once)),
-      patience_(options.value_patience) {}
+      value_timeout_(options.value_timeout) {}
 
-std::uint64_t ValueReader::bytes_ahead() const noexcept {
-  // Less than several threads would share: rules have threads of their own.
+std::uint64_t ValueReader::prefetch_bytes() const noexcept {
+  // So little that one thread reads it: rules have threads of their own.
   return requests_cost_ ? kCostlyTaskBytes : kTaskBytes / 2;
 }
 
-/// Whether the events file holds [offset, offset + length), which is looked up once per segment;
-/// nothing when there is no such file.
+/// Whether the events file holds [offset, offset + length); nothing when there is no such file. The
+/// size is requested once per segment, and again when it does not suffice.
 std::optional<bool> ValueReader::holds(const SegmentFiles& files, std::uint64_t offset,
                                        std::uint64_t length) {
   const auto inside = [&](std::uint64_t size) { return offset <= size && length <= size - offset; };
@@ -101,7 +113,7 @@ std::optional<bool> ValueReader::holds(const SegmentFiles& files, std::uint64_t 
   return inside(info->size);
 }
 
-/// Memory for a stored value; nothing when the events file is known not to be there.
+/// Memory for a stored value; nothing when the events file is known to be missing.
 std::optional<AlignedBuffer> ValueReader::memory_for(const ValuePlace& place) {
   const RowBlock& block = *place.rows->block;
   const RowForm& form = data_.forms[block.form(place.row)];
@@ -121,16 +133,16 @@ std::optional<AlignedBuffer> ValueReader::memory_for(const ValuePlace& place) {
   return AlignedBuffer(static_cast<std::size_t>(length));
 }
 
-/// How long somebody waits for an object that is missing.
-class ValueReader::Patience {
+/// The waiting of one call for a missing object.
+class ValueReader::MissingValueWait {
  public:
-  Patience(ValueReader& reader, const SegmentFiles& files)
-      : reader_(reader), until_(files.seen + reader.patience_) {
-    const std::lock_guard lock(reader_.mutex_);
+  MissingValueWait(ValueReader& reader, const SegmentFiles& files)
+      : reader_(reader), until_(files.seen + reader.value_timeout_) {
+    const MutexLock lock(reader_.mutex_);
     stops_ = reader_.stops_;
   }
 
-  /// Waits until it is to be asked for again; false when it is to be missed.
+  /// Waits until the next request; false when the timeout is over or the waiting was stopped.
   bool wait(const std::string& key) {
     const TrialClock::Time now = reader_.clock_->now();
     if (now >= until_) return false;
@@ -138,7 +150,7 @@ class ValueReader::Patience {
       log(LogLevel::Info, "waiting for values that an index names: " + key);
     const TrialClock::Time again = std::min(now + pause_, until_);
     pause_ = std::min(2 * pause_, kLongestPause);
-    std::unique_lock lock(reader_.mutex_);
+    MutexLock lock(reader_.mutex_);
     while (reader_.stops_ == stops_ && reader_.clock_->now() < again)
       reader_.clock_->wait_until(reader_.stopped_, lock, again);
     return reader_.stops_ == stops_;
@@ -153,28 +165,28 @@ class ValueReader::Patience {
 
 void ValueReader::stop_waiting() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++stops_;
   }
   stopped_.notify_all();
 }
 
-/// Reads parts of an events file; false when there is none.
+/// Reads parts of an events file; false when the file is missing.
 bool ValueReader::get(const SegmentFiles& files, std::span<Store::Range> ranges) {
   if (!requests_cost_) {
     store_.get_ranges(files.events_key, ranges);
     return true;
   }
-  Patience patience(*this, files);
+  MissingValueWait missing(*this, files);
   for (bool was_there = false;;) {
     try {
       store_.get_ranges(files.events_key, ranges);
       return true;
     } catch (const StoreError& error) {
-      // Whoever is refused asks whether it is there; it may have come just now.
+      // The request may have failed because the object is missing; it may have come just now.
       if (was_there || error.retryable) throw;
       was_there = store_.stat(files.events_key).has_value();
-      if (!was_there && !patience.wait(files.events_key)) return false;
+      if (!was_there && !missing.wait(files.events_key)) return false;
     }
   }
 }
@@ -200,7 +212,7 @@ void ValueReader::read_together(std::span<const ValuePlace> places, Values value
   }
 }
 
-/// In the order of the first place of each.
+/// Tasks in the order of their first values.
 std::vector<ValueReader::Task> ValueReader::tasks_of(std::span<const ValuePlace> places) const {
   const std::uint64_t most_bytes = requests_cost_ ? kCostlyTaskBytes : kTaskBytes;
   std::vector<Task> tasks;
@@ -251,7 +263,8 @@ std::vector<std::optional<TensorValue>> ValueReader::read(std::span<const ValueP
       values[task.places[i]] = std::move(its_values[i]);
   };
   const auto work = [&] {
-    // Tasks are taken in order, and what was taken is done: the first that fails is always found.
+    // Tasks begin in order and are always finished, so the first task that fails is always the
+    // same.
     while (!failed) {
       const std::size_t i = next++;
       if (i >= tasks.size()) return;
@@ -268,7 +281,7 @@ std::vector<std::optional<TensorValue>> ValueReader::read(std::span<const ValueP
     std::vector<std::jthread> helpers;
     try {
       while (helpers.size() + 1 < threads) helpers.emplace_back(work);
-    } catch (const std::system_error&) {  // of a process that may have no more threads
+    } catch (const std::system_error&) {  // The process may have no more threads.
     }
     work();
   }

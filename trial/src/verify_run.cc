@@ -1,6 +1,9 @@
-// The run as a whole: which files there are, and whether they belong together. What is inside a
-// segment is SegmentCheck's; where requests cost time several are checked at once. What they found
-// is put together in the order of the segments.
+// Verifying a run as a whole: which files there are, and whether they belong together.
+//
+// SegmentCheck checks the contents of one segment; where requests cost, OrderedTasks checks several
+// at the same time. The calling thread collects their findings in the order of the segments, so the
+// report does not depend on the number of threads. Damage becomes a finding and ends nothing; only
+// a run that cannot be listed is an error.
 
 #include "cupel/trial/verify_run.h"
 
@@ -8,32 +11,32 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
-#include "findings.h"
+#include "ordered_tasks.h"
 #include "run_listing.h"
 #include "segment_check.h"
-#include "work_ahead.h"
+#include "verify_findings.h"
 
 namespace cupel {
 
 namespace {
 
-using trial_detail::Findings;
+using trial_detail::OrderedTasks;
 using trial_detail::RunListing;
 using trial_detail::SealDemand;
 using trial_detail::SegmentCheck;
-using trial_detail::WorkAhead;
+using trial_detail::VerifyFindings;
 
-// What is being checked, or waits for its findings to be told.
+// The memory of segments that are being checked, or whose findings are not collected yet.
 constexpr std::uint64_t kMostBytesAhead = std::uint64_t{512} << 20U;
 constexpr const char* kForeign = "not a file of a run";
 constexpr std::string_view kAllCollections = "collections/";
@@ -56,10 +59,10 @@ class RunCheck {
     const RunListing::Segment* segment;
     SealDemand demand;
     bool begins_attempt;
-    const CollectionsFile* said;                    // null: nothing
-    std::uint64_t bytes;                            // of its files
-    std::uint64_t bytes_left = bytes;               // to be told of as progress
-    std::unique_ptr<SegmentCheck> check = nullptr;  // from when it begins
+    const CollectionsFile* collections;             // of the worker; may be null
+    std::uint64_t bytes;                            // the size of its files
+    std::uint64_t bytes_left = bytes;               // not yet reported as progress
+    std::unique_ptr<SegmentCheck> check = nullptr;  // while it runs, and until conclude()
   };
 
   void read_collections();
@@ -71,30 +74,31 @@ class RunCheck {
   void check_number(const SegmentName& name, const std::optional<SegmentIdentity>& identity);
   void check_events_without_index();
   void check_markers();
-  void tell_progress(Job& job, std::uint64_t bytes);
+  void report_progress(Job& job, std::uint64_t bytes);
 
   const Store& store_;
   const VerifyOptions& options_;
   VerifyReport report_;
-  Findings findings_;
+  VerifyFindings findings_;
   std::vector<ObjectInfo> ended_workers_, events_;
   RunListing listing_;
   std::map<std::string, CollectionsFile> collections_;
-  std::set<std::string> damaged_collections_;  // workers
+  std::set<std::string> damaged_collections_;  // workers whose files are damaged
   std::vector<std::int64_t> steps_;
   std::vector<Job> jobs_;
   std::uint64_t total_bytes_ = 0;
 
-  std::mutex progress_mutex_;     // guards what several segments tell of
-  std::uint64_t done_bytes_ = 0;  // with Job::bytes_left
+  // Guards Job::bytes_left, too.
+  Mutex progress_mutex_;
+  std::uint64_t done_bytes_ CUPEL_GUARDED_BY(progress_mutex_) = 0;
 
-  // Of the attempt that is being checked.
+  // The state within the attempt that is being concluded.
   std::int64_t next_segment_ = 0;
   std::int64_t last_step_ = -1;
 };
 
 VerifyReport RunCheck::run() {
-  // What was there before anything else was looked at does not lack what came before it.
+  // A marker that is there before everything else is listed promises that nothing is missing.
   report_.ended = store_.stat(kEndMarker).has_value();
   ended_workers_ = store_.list(kEndedPrefix);
   events_ = store_.list(kEventsPrefix);
@@ -129,7 +133,7 @@ void RunCheck::read_collections() {
     ++report_.collections_files;
     try {
       const auto bytes = store_.get(info.key, format_limits().collections_file);
-      if (!bytes) continue;  // removed since it was listed
+      if (!bytes) continue;  // It was removed after the listing.
       CollectionsFile file = decode_collections_file(info.key, *bytes);
       if (file.worker != *worker)
         findings_.damage(info.key, 0,
@@ -137,7 +141,7 @@ void RunCheck::read_collections() {
       collections_.emplace(*worker, std::move(file));
       continue;
     } catch (const FormatError& error) {
-      findings_.add(Findings::Severity::Damage, error);
+      findings_.add(VerifyFindings::Severity::Damage, error);
     } catch (const StoreError& error) {
       findings_.damage(info.key, 0, std::string("it could not be read: ") + error.what());
     }
@@ -150,8 +154,8 @@ void RunCheck::read_collections() {
 void RunCheck::list_jobs(const std::string& worker,
                          const std::vector<RunListing::Segment>& segments) {
   const auto found = collections_.find(worker);
-  const CollectionsFile* said = found == collections_.end() ? nullptr : &found->second;
-  if (said == nullptr && !damaged_collections_.contains(worker))
+  const CollectionsFile* collections = found == collections_.end() ? nullptr : &found->second;
+  if (collections == nullptr && !damaged_collections_.contains(worker))
     findings_.damage(collections_key(worker), 0,
                      "the file is missing, though the worker has segments");
   for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -160,19 +164,20 @@ void RunCheck::list_jobs(const std::string& worker,
     const bool is_last = i + 1 == segments.size();
     const bool last_of_attempt = is_last || segments[i + 1].name.attempt != name.attempt;
     // A later attempt may have committed nothing.
-    const bool is_newest = is_last && (said == nullptr || said->attempt <= name.attempt);
+    const bool is_newest =
+        is_last && (collections == nullptr || collections->attempt <= name.attempt);
     const SealDemand demand = !last_of_attempt || (is_newest && report_.ended) ? SealDemand::Sealed
                               : is_newest                                      ? SealDemand::None
-                                          : SealDemand::EarlierTry;
-    jobs_.push_back({&segments[i], demand, begins_attempt, said, bytes_of(segments[i])});
+                                          : SealDemand::EarlierAttempt;
+    jobs_.push_back({&segments[i], demand, begins_attempt, collections, bytes_of(segments[i])});
   }
 }
 
 void RunCheck::check_jobs() {
-  std::vector<WorkAhead::Task> tasks;
+  std::vector<OrderedTasks::Task> tasks;
   for (Job& job : jobs_) tasks.push_back({[this, &job] { perform(job); }, job.bytes});
   const auto at_once = static_cast<std::size_t>(std::max(options_.requests_at_once, 1));
-  WorkAhead work(std::move(tasks), store_.can_append() ? 1 : at_once, kMostBytesAhead);
+  OrderedTasks work(std::move(tasks), store_.can_append() ? 1 : at_once, kMostBytesAhead);
   for (std::size_t i = 0; i < jobs_.size() && !options_.stop.stop_requested(); ++i) {
     work.await(i);
     conclude(jobs_[i]);
@@ -182,11 +187,11 @@ void RunCheck::check_jobs() {
 void RunCheck::perform(Job& job) {
   job.check = std::make_unique<SegmentCheck>(
       store_, job.segment->name, job.demand, options_.stop,
-      [this, &job](std::uint64_t bytes) { tell_progress(job, bytes); });
+      [this, &job](std::uint64_t bytes) { report_progress(job, bytes); });
   job.check->run();
 }
 
-/// Of its files, as they were listed.
+/// The bytes of the segment's files, as they were listed.
 std::uint64_t RunCheck::bytes_of(const RunListing::Segment& segment) const {
   const std::string events_key = segment.name.events_key();
   const auto events = std::ranges::lower_bound(events_, events_key, {}, &ObjectInfo::key);
@@ -198,7 +203,7 @@ void RunCheck::conclude(Job& job) {
   const std::unique_ptr<SegmentCheck> done = std::move(job.check);
   const SegmentCheck& check = *done;
   const SegmentName& name = job.segment->name;
-  const CollectionsFile* const said = job.said;
+  const CollectionsFile* const collections = job.collections;
   if (job.begins_attempt) {
     next_segment_ = 0;
     last_step_ = -1;
@@ -217,22 +222,22 @@ void RunCheck::conclude(Job& job) {
                      "the segment begins before the end of the one before it, which is step " +
                          std::to_string(last_step_));
   last_step_ = std::max(last_step_, check.last_step);
-  if (said != nullptr && name.attempt > said->attempt)
-    findings_.damage(
-        name.index_key(), 0,
-        "the worker's collections file knows attempts up to " + std::to_string(said->attempt));
-  if (said != nullptr && check.identity && check.identity->run != said->run) {
+  if (collections != nullptr && name.attempt > collections->attempt)
+    findings_.damage(name.index_key(), 0,
+                     "the worker's collections file knows attempts up to " +
+                         std::to_string(collections->attempt));
+  if (collections != nullptr && check.identity && check.identity->run != collections->run) {
     const std::string problem = "the file is of run " + check.identity->run +
-                                ", the worker's collections file of run " + said->run;
+                                ", the worker's collections file of run " + collections->run;
     // Workers that begin together may agree on a name of the run only when they begin again.
-    if (name.attempt == said->attempt) {
+    if (name.attempt == collections->attempt) {
       findings_.damage(name.index_key(), 0, problem);
     } else {
       findings_.remark(name.index_key(), 0, problem);
     }
   }
 
-  tell_progress(job, job.bytes);  // whatever of it was not read
+  report_progress(job, job.bytes);  // Also bytes that were not read count as done.
 }
 
 void RunCheck::check_number(const SegmentName& name,
@@ -261,7 +266,7 @@ void RunCheck::check_events_without_index() {
                              [&](const auto& segment) { return segment.name == *name; }))
       continue;
     ++report_.events_files;
-    // A writer that comes to its end leaves no values behind its last index file.
+    // A writer that closes leaves no values without an index file.
     const bool lacks_index = report_.ended && (!known || worker->second.back().name < *name);
     if (lacks_index) {
       findings_.damage(info.key, 0, "the index file of these values is missing");
@@ -292,9 +297,9 @@ void RunCheck::check_markers() {
   }
 }
 
-/// What is read twice counts once.
-void RunCheck::tell_progress(Job& job, std::uint64_t bytes) {
-  const std::lock_guard lock(progress_mutex_);
+/// Bytes that are read twice count once.
+void RunCheck::report_progress(Job& job, std::uint64_t bytes) {
+  const MutexLock lock(progress_mutex_);
   const std::uint64_t news = std::min(bytes, job.bytes_left);
   job.bytes_left -= news;
   done_bytes_ += news;

@@ -1,10 +1,18 @@
+// The steps of one worker, in lists that only grow: all steps, the steps of each mode, the steps
+// with reserved tensors, and the first use of each layout. Searches are binary.
+//
+// The refreshing thread appends. Other threads read without a lock, below the sizes that their
+// snapshot has. When an attempt takes steps back, before() makes a new list, so that earlier
+// snapshots keep theirs.
+
 #include "worker_steps.h"
 
 namespace cupel::trial_detail {
 
 namespace {
 
-/// The first index in [0, count) for which `holds` is true, which it then stays; `count` if none.
+/// The first index in [0, count) for which `holds` is true; `count` if there is none. `holds` is
+/// true for all later indices, too.
 template <class F>
 std::size_t first_that(std::size_t count, F&& holds) noexcept {
   std::size_t begin = 0;
@@ -29,7 +37,7 @@ void WorkerSteps::append(const StepRows& rows) {
   steps_.push_back(rows);
   auto& list = of_mode_[slot(rows.mode)];
   if (list.size() > 0 && steps_[list[list.size() - 1]].mode_step >= rows.mode_step)
-    strange_[slot(rows.mode)].store(true, std::memory_order_relaxed);
+    falls_[slot(rows.mode)].store(true, std::memory_order_relaxed);
   list.push_back(index);
   if (index > 0 && steps_[index - 1].layout == rows.layout && steps_[index - 1].mode == rows.mode)
     return;
@@ -45,7 +53,7 @@ WorkerSteps::Sizes WorkerSteps::sizes() const noexcept {
 
 std::shared_ptr<WorkerSteps> WorkerSteps::before(std::int64_t step) const {
   auto copy = std::make_shared<WorkerSteps>();
-  // A step with both kinds of rows is in both lists; append() puts it into both again.
+  // append() puts a step with both kinds of rows into both lists, so it is appended once.
   std::size_t s = 0, r = 0;
   const auto step_left = [&] { return s < steps_.size() && steps_[s].step < step; };
   const auto reserved_left = [&] { return r < reserved_.size() && reserved_[r].step < step; };

@@ -22,17 +22,19 @@ namespace cupel::trial_detail {
 struct SegmentFiles {
   std::string index_key;
   std::string events_key;
-  TrialClock::Time seen{};                            ///< When the index file was read first.
-  mutable std::atomic<std::uint64_t> events_size{0};  ///< Grows; 0: nobody has looked yet.
+  /// When the index file was first read.
+  TrialClock::Time seen{};
+  /// The known size of the events file, which grows; 0 before the first request.
+  mutable std::atomic<std::uint64_t> events_size{0};
 };
 
-/// The rows of one step of one worker: a range of a block. Everything pointed to lives as long as
-/// the run's index.
+/// The rows of one step of one worker: a range of a block. All pointers are valid as long as the
+/// index data.
 struct StepRows {
   std::int64_t step = 0;
   std::int64_t mode_step = 0;
   std::int64_t time_us = 0;
-  std::uint64_t value_bytes = 0;  ///< Without reserved tensors.
+  std::uint64_t value_bytes = 0;  ///< The bytes of all values but those of reserved tensors.
   const RowBlock* block = nullptr;
   const NameLayout* layout = nullptr;
   const SegmentFiles* files = nullptr;
@@ -40,8 +42,8 @@ struct StepRows {
   Mode mode = Mode::Global;
 };
 
-/// The committed steps of one worker in rising order. One thread appends; others read below the
-/// sizes that a snapshot gave them.
+/// The committed steps of one worker in rising order. One thread appends; other threads read below
+/// the sizes that their snapshot has.
 class WorkerSteps {
  public:
   /// The first step of each combination of a layout and a mode.
@@ -57,26 +59,27 @@ class WorkerSteps {
 
   void append(const StepRows& rows);
   Sizes sizes() const noexcept;
-  /// A copy that holds only what is before `step`, for a worker that went back there.
+  /// A copy with the steps before `step`, for an attempt that begins there.
   std::shared_ptr<WorkerSteps> before(std::int64_t step) const;
 
-  /// Steps that hold anything but reserved tensors.
+  /// The steps that hold other tensors than reserved ones.
   const StepRows& step(std::size_t index) const noexcept { return steps_[index]; }
-  /// How many of the first `count` steps are <= `global`.
+  /// The number of the first `count` steps that are <= `global`.
   std::size_t count_until(std::int64_t global, std::size_t count) const noexcept;
   /// The step's rows among the first `count`; null if it is not there.
   const StepRows* find(std::int64_t global, std::size_t count) const noexcept;
 
-  /// The least mode step >= `mode_step` among the first `sizes.of_mode` of a mode that are not
-  /// behind the global step `limit`.
+  /// The rows of the least mode step >= `mode_step` among the first `sizes.of_mode` of a mode whose
+  /// global steps are <= `limit`; null if there is none.
   const StepRows* at_or_after(Mode mode, std::int64_t mode_step, const Sizes& sizes,
                               std::int64_t limit) const noexcept;
-  /// How many of a mode's first steps are neither behind the mode step nor behind the global step
-  /// `limit`; where mode steps do not rise, only the latter.
+  /// The number of a mode's first steps whose mode steps are <= `mode_step` and whose global steps
+  /// are <= `limit`; where mode steps do not rise, only the latter counts.
   std::size_t of_mode_until(Mode mode, std::int64_t mode_step, const Sizes& sizes,
                             std::int64_t limit) const noexcept;
+  /// Whether the mode steps of a mode rise with the global steps.
   bool rises(Mode mode) const noexcept {
-    return !strange_[slot(mode)].load(std::memory_order_relaxed);
+    return !falls_[slot(mode)].load(std::memory_order_relaxed);
   }
   /// The index of the nth step of a mode.
   std::size_t of_mode(Mode mode, std::size_t nth) const noexcept {
@@ -85,16 +88,16 @@ class WorkerSteps {
   static std::size_t slot(Mode mode) noexcept { return static_cast<std::size_t>(mode) - 1; }
 
   const LayoutUse& use(std::size_t index) const noexcept { return uses_[index]; }
-  /// Steps that hold reserved tensors, whatever else they hold.
+  /// The steps that hold reserved tensors, whatever else they hold.
   const StepRows& reserved(std::size_t index) const noexcept { return reserved_[index]; }
 
  private:
   StableVector<StepRows> steps_, reserved_;
   std::array<StableVector<std::uint32_t>, kAllModes.size()> of_mode_;
-  // Mode steps rise with global steps unless a program counts strangely; then searching is linear.
-  std::array<std::atomic<bool>, kAllModes.size()> strange_{};
+  // A program may count mode steps down; then they are searched one by one.
+  std::array<std::atomic<bool>, kAllModes.size()> falls_{};
   StableVector<LayoutUse> uses_;
-  std::set<std::pair<const NameLayout*, Mode>> known_uses_;  // the appending thread's
+  std::set<std::pair<const NameLayout*, Mode>> known_uses_;  // of the thread that appends
 };
 
 }  // namespace cupel::trial_detail

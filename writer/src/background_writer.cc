@@ -8,6 +8,7 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 namespace {
@@ -65,7 +66,7 @@ BackgroundWriter::BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool
 }
 
 BackgroundWriter::~BackgroundWriter() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   work_.notify_one();
 }
@@ -77,7 +78,7 @@ void BackgroundWriter::hand_over(Task task) {
 }
 
 void BackgroundWriter::hand_over(Tasks tasks) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Task& task : tasks) {
     if (const auto* commit = std::get_if<CommitStep>(&task))
       records_waiting_ += commit->step->records.size();
@@ -104,30 +105,33 @@ bool BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
   const auto awake_until = std::min(until, std::chrono::steady_clock::now() + kStayAwake);
   while (commits_done_ < commits && std::chrono::steady_clock::now() < awake_until)
     std::this_thread::yield();
-  std::unique_lock lock(mutex_);
-  return done_.wait_until(lock, until, [&] { return progress_.commits >= commits; });
+  MutexLock lock(mutex_);
+  return done_.wait_until(lock, until,
+                          [&]() CUPEL_REQUIRES(mutex_) { return progress_.commits >= commits; });
 }
 
 void BackgroundWriter::wait_until_idle() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   work_.notify_one();
-  done_.wait(lock, [&] { return tasks_.empty() && !busy_; });
+  done_.wait(lock, [&]() CUPEL_REQUIRES(mutex_) { return tasks_.empty() && !busy_; });
 }
 
 void BackgroundWriter::wait_for_records_below(std::size_t most) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   done_.wait(lock, [&] { return records_waiting_ < most; });
 }
 
 WriterProgress BackgroundWriter::progress() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return progress_;
 }
 
 void BackgroundWriter::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    const auto has_work = [&] { return !tasks_.empty() || stopping_ || can_measure(); };
+    const auto has_work = [&]() CUPEL_REQUIRES(mutex_) {
+      return !tasks_.empty() || stopping_ || can_measure();
+    };
     if (const auto sealing_time = segments_.sealing_time(); sealing_time && !failed() && !stream_) {
       work_.wait_until(lock, *sealing_time, has_work);
     } else {
@@ -204,7 +208,7 @@ void BackgroundWriter::flush(Tasks& gathered) noexcept {
       }))
     settle(error, gathered);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const WriterProgress& now = failed() ? progress_ : next_progress_;
     progress_.committed_step = now.committed_step;
     progress_.steps = now.steps;
@@ -274,13 +278,13 @@ void BackgroundWriter::lose_gathered(Tasks& gathered) {
 // Unless it was dropped before, or is counted already.
 void BackgroundWriter::lose(Step& step) {
   if (std::exchange(step.dropped, true)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   add_lost(lost_, step);
 }
 
 void BackgroundWriter::refuse(Step& step, std::uint64_t bytes) {
   step.dropped = true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (refused_.count == 0) refused_.bytes = bytes;
   add_lost(refused_, step);
 }
@@ -292,17 +296,17 @@ void BackgroundWriter::add_lost(LostSteps& steps, Step& step) {
 }
 
 LostSteps BackgroundWriter::take_refused_steps() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(refused_, {});
 }
 
 LostSteps BackgroundWriter::take_lost_steps() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(lost_, {});
 }
 
 void BackgroundWriter::fail(std::exception_ptr error) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (progress_.error == nullptr) progress_.error = std::move(error);
   failed_.store(true, std::memory_order_release);
 }

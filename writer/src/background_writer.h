@@ -2,12 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "chunk_pool.h"
+#include "cupel/core/mutex.h"
 #include "cupel/stats/statistics.h"
 #include "cupel/store/store.h"
 #include "segment_writer.h"
@@ -131,7 +130,7 @@ class BackgroundWriter {
   void lose_gathered(Tasks& gathered);
   void lose(Step& step);
   void refuse(Step& step, std::uint64_t bytes);
-  void add_lost(LostSteps& steps, Step& step);
+  void add_lost(LostSteps& steps, Step& step) CUPEL_REQUIRES(mutex_);
   void seal_if_due();
   bool can_measure() const { return step_ != nullptr && step_->measuring.has_work(); }
 
@@ -155,14 +154,15 @@ class BackgroundWriter {
   WriterProgress next_progress_;  // with the next flush
   bool segments_intact_ = true;   // what the segment writer holds is as it was before the task
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable done_;
-  Tasks tasks_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  WriterProgress progress_;
-  LostSteps lost_, refused_;
+  mutable Mutex mutex_;
+  ConditionVariable work_;
+  ConditionVariable done_;
+  Tasks tasks_ CUPEL_GUARDED_BY(mutex_);
+  bool busy_ CUPEL_GUARDED_BY(mutex_) = false;
+  bool stopping_ CUPEL_GUARDED_BY(mutex_) = false;
+  WriterProgress progress_ CUPEL_GUARDED_BY(mutex_);
+  LostSteps lost_ CUPEL_GUARDED_BY(mutex_);
+  LostSteps refused_ CUPEL_GUARDED_BY(mutex_);
 
   std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
   std::atomic<std::size_t> records_waiting_{0};

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 namespace {
@@ -73,11 +74,11 @@ Chunk* ChunkPool::take_one(For purpose) {
 }
 
 Chunk* ChunkPool::take(For purpose) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     if (!has_one(purpose)) {
       const auto begin = std::chrono::steady_clock::now();
-      given_back_.wait(lock, [&] { return has_one(purpose); });
+      given_back_.wait(lock, [&]() CUPEL_REQUIRES(mutex_) { return has_one(purpose); });
       waited_ns_ += (std::chrono::steady_clock::now() - begin).count();
     }
     if (Chunk* chunk = take_one(purpose)) return chunk;
@@ -85,7 +86,7 @@ Chunk* ChunkPool::take(For purpose) {
 }
 
 Chunk* ChunkPool::try_take(For purpose) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return has_one(purpose) ? take_one(purpose) : nullptr;
 }
 
@@ -97,7 +98,7 @@ void ChunkPool::release(Chunk* chunk) noexcept {
   chunk->being_copied = 0;
   chunk->full = false;
   chunk->holders.store(1, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(chunk);
   given_back_.notify_all();
 }

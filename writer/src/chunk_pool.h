@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <vector>
+
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 
@@ -79,15 +79,16 @@ class ChunkPool {
   static constexpr std::size_t kept_from(For purpose) noexcept {
     return purpose == For::Values ? kForStreams : 0;
   }
-  bool has_one(For purpose) const noexcept;  // the mutex is held
-  Chunk* take_one(For purpose);              // the mutex is held; null after running out of memory
+  bool has_one(For purpose) const noexcept CUPEL_REQUIRES(mutex_);
+  // Null after running out of memory.
+  Chunk* take_one(For purpose) CUPEL_REQUIRES(mutex_);
 
   std::size_t chunk_bytes_;
-  std::size_t most_;
-  std::mutex mutex_;
-  std::condition_variable given_back_;
-  std::deque<Chunk> chunks_;
-  std::vector<Chunk*> free_;  // has room for all
+  Mutex mutex_;
+  ConditionVariable given_back_;
+  std::size_t most_ CUPEL_GUARDED_BY(mutex_);
+  std::deque<Chunk> chunks_ CUPEL_GUARDED_BY(mutex_);
+  std::vector<Chunk*> free_ CUPEL_GUARDED_BY(mutex_);  // has room for all
   std::atomic<std::int64_t> waited_ns_{0};
 };
 

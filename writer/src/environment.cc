@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
+#include "cupel/core/number_text.h"
 
 namespace cupel {
 namespace {
@@ -27,10 +27,8 @@ std::optional<std::string> variable(const char* name) {
 std::optional<std::int64_t> number(const char* name, std::int64_t least) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
-  std::int64_t result = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, result);
-  if (error != std::errc() || stop != end || result < least) {
+  const auto result = parse_integer<std::int64_t>(*text);
+  if (!result || *result < least) {
     refuse("an environment variable is not a number of at least " + std::to_string(least), name,
            *text);
   }
@@ -62,9 +60,7 @@ bool saving_enabled() {
   static constexpr std::array<std::string_view, 6> kNo = {"n", "no", "f", "false", "off", "0"};
   const auto text = variable(kName);
   if (!text) return true;
-  std::string lower = *text;
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(*text);
   if (std::ranges::find(kYes, lower) != kYes.end()) return true;
   if (std::ranges::find(kNo, lower) != kNo.end()) return false;
   refuse("an environment variable is none of y, yes, t, true, on, 1, n, no, f, false, off, 0",

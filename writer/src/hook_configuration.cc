@@ -12,6 +12,7 @@
 #include "cupel/core/configuration_reading.h"
 #include "cupel/core/nearest_names.h"
 #include "cupel/core/pattern.h"
+#include "cupel/core/printable.h"
 #include "option_limits.h"
 #include "save_plan.h"
 
@@ -206,7 +207,7 @@ HookConfiguration parse_hook_configuration(std::string_view json, std::string_vi
   for (const std::string& pattern : base.include_regex) static_cast<void>(Pattern(pattern));
   HookConfiguration result{std::move(base), {}};
   const ConfigurationDocument document(json, source);
-  ConfigurationReport report(shown_path(source));
+  ConfigurationReport report(printable(source));
   const ConfigurationValue root = document.root(report);
   if (!root.is_object()) {
     report.error({}, "a configuration must be an object, not " + root.shown());

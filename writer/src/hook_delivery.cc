@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/store/local_store.h"
 #include "cupel/store/open_store.h"
 #include "hook_state.h"
@@ -69,7 +70,7 @@ SegmentPolicy Hook::State::segment_policy(std::uint32_t collections_crc32c) cons
 void Hook::State::count_lost() {
   if (LostSteps news = writer->take_lost_steps(); news.count > 0) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       notes_.insert(notes_.begin(), std::make_move_iterator(news.notes.begin()),
                     std::make_move_iterator(news.notes.end()));
     }
@@ -120,7 +121,7 @@ void Hook::State::deliver(Clock::time_point until) noexcept {
     const std::string refusal = spool->progress().refusal;
     NotUploaded left = spool->close();
     if (left.why == refusal) left.why.clear();  // that is told anyway
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const std::string& problem : spool->problems()) problems_.push_back(problem);
     if (!refusal.empty()) problems_.push_back("the store refused what was uploaded: " + refusal);
     tell_not_uploaded(left);

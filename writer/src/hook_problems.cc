@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
 #include "cupel/writer/resume_point.h"
 #include "hook_state.h"
@@ -29,7 +30,7 @@ void Hook::State::report_illegal_name(std::string_view name, const char* defect)
   std::string what = std::string(defect) + ": \"" + printable(name, kMostShownOfName) + '"';
   if (options.on_error == OnError::Throw) throw UsageError(what);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::size_t hash = std::hash<std::string_view>()(name);
     if (illegal_names_.size() == kMostIllegalNames ||
         std::ranges::find(illegal_names_, hash) != illegal_names_.end())

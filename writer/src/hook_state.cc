@@ -11,6 +11,7 @@
 
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
 #include "cupel/format/format_limits.h"
@@ -171,7 +172,7 @@ void Hook::State::complain(NamedTensor* tensor, const std::string& what) {
 
 void Hook::State::tell(std::string what, LogLevel severity) {
   log(severity, what);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(what));
 }
 
@@ -198,7 +199,7 @@ void Hook::State::disable(const char* what) noexcept {
   try {
     const std::string message = "saving has ended, training goes on: " + std::string(what);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       problems_.emplace_back(what);
     }
     log(LogLevel::Error, message);
@@ -216,7 +217,7 @@ Hook::State::Alone::Alone(State& state) : state_(state) {
   }
   // First: what interrupts this thread must not wait for what it holds.
   waiting_.emplace(state, true);
-  lock_ = std::unique_lock(state.alone_mutex_);
+  lock_.emplace(state.alone_mutex_);
   state.alone_ = true;
   constexpr int kTries = 100;
   for (int tries = 0; state.busy(); ++tries) {
@@ -230,7 +231,7 @@ Hook::State::Alone::Alone(State& state) : state_(state) {
 }
 
 Hook::State::Alone::~Alone() {
-  if (lock_.owns_lock()) state_.alone_ = false;
+  if (lock_) state_.alone_ = false;
 }
 
 thread_local const Hook::State::Inside* Hook::State::innermost_ = nullptr;
@@ -264,7 +265,7 @@ void Hook::State::warn_before_first_step(std::string_view name) {
 void Hook::State::note(std::string text) {
   // With the kind it begins. None keeps others from being told.
   const std::string_view kind = std::string_view(text).substr(0, text.find(','));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::ranges::count_if(report.notes, [&](const std::string& other) {
         return other.starts_with(kind);
       }) >= kMostNotesOfAKind)
@@ -315,7 +316,7 @@ void Hook::State::write_collections_at_close() {
 }
 
 void Hook::State::finish() {
-  if (!early_scalars_.empty() && !step_mode) next_step();
+  if (!step_mode && has_early_scalars()) next_step();
   if (!plan) prepare();
   end_step();
   if (decides && step_mode) report_empty_collections();
@@ -469,7 +470,10 @@ void Hook::State::fill_report() noexcept {
 }
 
 void Hook::State::fill_texts() {
-  report.problems = std::move(problems_);
+  {
+    const MutexLock lock(mutex_);
+    report.problems = std::move(problems_);
+  }
   if (disabled && writes) {
     report.problems.emplace_back(
         "the run is left without its end marker; what was committed stays readable");

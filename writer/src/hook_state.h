@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "chunk_pool.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/checkpoint_metadata.h"
 #include "cupel/writer/hook.h"
@@ -79,7 +79,7 @@ struct Hook::State {
       return protect([&] { report_save_beside_step(name); });
     }
     const Inside waiting(*this, true);
-    const std::lock_guard behind_step_change(alone_mutex_);
+    const MutexLock behind_step_change(alone_mutex_);
     const Call counted(*this);
     if (!exiting) protect(call);
   }
@@ -191,7 +191,7 @@ struct Hook::State {
    private:
     State& state_;
     std::optional<Inside> waiting_;
-    std::unique_lock<std::mutex> lock_;
+    std::optional<MutexLock> lock_;
     bool may_change_ = false;
   };
   bool is_inside_call() const noexcept;  // of this thread
@@ -278,24 +278,36 @@ struct Hook::State {
   void write_if_spool_has_room(const std::function<void()>& write, const char* what);
   void leave_last_note() noexcept;
   void deliver(Clock::time_point until) noexcept;
-  void tell_not_uploaded(const NotUploaded& left);
+  void tell_not_uploaded(const NotUploaded& left) CUPEL_REQUIRES(mutex_);
+  bool has_early_scalars() {
+    const MutexLock lock(mutex_);
+    return !early_scalars_.empty();
+  }
+  bool has_notes() {
+    const MutexLock lock(mutex_);
+    return !notes_.empty();
+  }
   void fill_report() noexcept;
   void fill_texts();
   double share_of_time(std::int64_t ns) const;
   static std::int64_t microseconds_now();
 
   static thread_local const Inside* innermost_;  // of what this thread is inside
-  std::mutex alone_mutex_;
+  Mutex alone_mutex_;
   std::atomic<bool> alone_{false};  // a thread changes the step and holds the mutex
   std::atomic<bool> reported_save_beside_step_{false};
   std::atomic<bool> warned_before_first_step_{false};
-  std::mutex mutex_;  // what follows; training threads may save at once
-  std::vector<std::string> problems_;
   std::vector<std::string> late_complaints_;
-  std::vector<std::size_t> illegal_names_;                          // that were reported, hashed
-  std::vector<std::string> notes_;                                  // that are not in the run yet
-  std::vector<std::pair<NamedTensor*, double>> early_scalars_;      // before the first step
-  std::map<std::string, std::int64_t, std::less<>> module_values_;  // numbered in this step
+  Mutex mutex_;  // training threads may save at once
+  std::vector<std::string> problems_ CUPEL_GUARDED_BY(mutex_);
+  // That were reported, hashed.
+  std::vector<std::size_t> illegal_names_ CUPEL_GUARDED_BY(mutex_);
+  // That are not in the run yet.
+  std::vector<std::string> notes_ CUPEL_GUARDED_BY(mutex_);
+  // Before the first step.
+  std::vector<std::pair<NamedTensor*, double>> early_scalars_ CUPEL_GUARDED_BY(mutex_);
+  // Numbered in this step.
+  std::map<std::string, std::int64_t, std::less<>> module_values_ CUPEL_GUARDED_BY(mutex_);
 
   std::int64_t earlier_last_ = -1;  // the last step of earlier attempts
   std::int64_t hidden_from_ = -1;   // where this one began to hide them; -1: it has not

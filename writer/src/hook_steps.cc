@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
@@ -103,15 +104,19 @@ void Hook::State::govern(Clock::time_point begin) {
 void Hook::State::begin_step() {
   step_mode = mode;
   has_begun = true;
-  module_values_.clear();
+  std::vector<std::pair<NamedTensor*, double>> early;
+  {
+    const MutexLock lock(mutex_);
+    module_values_.clear();
+    early.swap(early_scalars_);
+  }
   if (recorder) {
     spool_had_room_ = !spool || spool->has_room();
     recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, when_full(),
                     when_full() == WhenFull::Block || has_room());
   }
   groups.decide_all();
-  for (const auto& [scalar, value] : std::exchange(early_scalars_, {}))
-    save(*scalar, TensorView(&value, {}), kRawOnly);
+  for (const auto& [scalar, value] : early) save(*scalar, TensorView(&value, {}), kRawOnly);
 }
 
 void Hook::State::end_step() {
@@ -136,7 +141,7 @@ void Hook::State::end_step() {
 // What the hook still has to say rides in a step of its own. The writer is idle, so that there is
 // room in the buffers.
 void Hook::State::say_the_rest() {
-  if (steps_begun == 0 || (notes_.empty() && dropped_.count == 0)) return;
+  if (steps_begun == 0 || (dropped_.count == 0 && !has_notes())) return;
   // Behind the last step, if that is in the run.
   const bool is_step_free = committed_step < counters.global;
   const std::int64_t behind = counters.global + 1;
@@ -206,7 +211,7 @@ void Hook::State::count_refused() {
   LostSteps news = writer->take_refused_steps();
   if (news.count == 0) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     notes_.insert(notes_.begin(), std::make_move_iterator(news.notes.begin()),
                   std::make_move_iterator(news.notes.end()));
   }
@@ -241,7 +246,7 @@ void Hook::State::add_own_tensors() {
   }
   std::vector<std::string> texts;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     texts = notes_;
   }
   const TensorView view(texts.data(), {texts.size()});
@@ -252,7 +257,7 @@ void Hook::State::add_own_tensors() {
   recorder->save(*groups.find_or_add(kNoteTensor), view, kRawOnly);
   if (recorder->dropped()) return;  // said again with the next step
   recorder->carry({texts.begin(), texts.end()});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   notes_.erase(notes_.begin(), notes_.begin() + static_cast<std::ptrdiff_t>(texts.size()));
 }
 
@@ -309,7 +314,7 @@ void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
 
 void Hook::State::save_scalar(NamedTensor& named, double value) {
   if (step_mode) return save(named, TensorView(&value, {}), kRawOnly);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   early_scalars_.emplace_back(&named, value);
 }
 
@@ -332,7 +337,7 @@ void Hook::State::log_metric(const NamedTensor& named, const TensorView& view) {
 }
 
 std::int64_t Hook::State::number_of_next(const std::string& module_side) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return module_values_[module_side]++;
 }
 

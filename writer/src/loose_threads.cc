@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "cupel/core/mutex.h"
+
 namespace cupel {
 namespace {
 
@@ -14,19 +16,22 @@ constexpr auto kMoment = std::chrono::seconds(1);
 LooseThreads::LooseThreads() : running_(std::make_shared<Running>()) {}
 
 void LooseThreads::start(std::function<void()> body) {
-  const std::lock_guard lock(running_->mutex);
+  Running& all = *running_;
+  const MutexLock lock(all.mutex);
   std::thread([running = running_, body = std::move(body)]() mutable {
     std::exchange(body, {})();
-    const std::lock_guard end(running->mutex);
+    const MutexLock end(running->mutex);
     --running->threads;
     running->ended.notify_all();
   }).detach();
-  ++running_->threads;
+  ++all.threads;
 }
 
 LooseThreads::~LooseThreads() {
-  std::unique_lock lock(running_->mutex);
-  running_->ended.wait_for(lock, kMoment, [&] { return running_->threads == 0; });
+  Running& all = *running_;
+  MutexLock lock(all.mutex);
+  all.ended.wait_for(lock, kMoment,
+                     [&all]() CUPEL_REQUIRES(all.mutex) { return all.threads == 0; });
 }
 
 }  // namespace cupel

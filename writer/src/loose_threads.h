@@ -1,9 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
+
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 
@@ -21,9 +21,9 @@ class LooseThreads {
 
  private:
   struct Running {
-    std::mutex mutex;
-    std::condition_variable ended;
-    int threads = 0;
+    Mutex mutex;
+    ConditionVariable ended;
+    int threads CUPEL_GUARDED_BY(mutex) = 0;
   };
   std::shared_ptr<Running> running_;
 };

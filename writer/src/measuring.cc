@@ -9,6 +9,7 @@
 
 #include "chunk_pool.h"
 #include "cupel/core/crc32c.h"
+#include "cupel/core/mutex.h"
 #include "cupel/stats/statistics.h"
 #include "step_record.h"
 
@@ -48,17 +49,17 @@ void measure(Record& value) {
 }  // namespace
 
 void Measuring::expect_one() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (++expected_ > values_.capacity()) values_.reserve(std::max<std::size_t>(64, 2 * expected_));
 }
 
 void Measuring::add(Record& value) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   values_.push_back(&value);
 }
 
 bool Measuring::has_work() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return taken_ < values_.size();
 }
 
@@ -66,7 +67,7 @@ bool Measuring::measure_some() noexcept {
   std::array<Record*, kMostTaken> mine{};
   std::size_t count = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t bytes = 0;
          count < kMostTaken && bytes < kEnoughBytes && taken_ < values_.size(); ++count) {
       mine[count] = values_[taken_++];
@@ -87,7 +88,7 @@ bool Measuring::measure_some() noexcept {
 }
 
 void Measuring::done_with(std::size_t count, std::exception_ptr error) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   done_ += count;
   if (error_ == nullptr) error_ = std::move(error);
   if (done_ == values_.size()) all_done_.notify_all();
@@ -96,8 +97,8 @@ void Measuring::done_with(std::size_t count, std::exception_ptr error) noexcept 
 void Measuring::finish() {
   while (measure_some()) {
   }
-  std::unique_lock lock(mutex_);
-  all_done_.wait(lock, [&] { return done_ == values_.size(); });
+  MutexLock lock(mutex_);
+  all_done_.wait(lock, [&]() CUPEL_REQUIRES(mutex_) { return done_ == values_.size(); });
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <mutex>
 #include <vector>
+
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 
@@ -34,13 +34,13 @@ class Measuring {
   void done_with(std::size_t count, std::exception_ptr error) noexcept;
 
   ChunkPool& pool_;
-  mutable std::mutex mutex_;
-  std::condition_variable all_done_;
-  std::size_t expected_ = 0;
-  std::vector<Record*> values_;
-  std::size_t taken_ = 0;  // of values_, from the front
-  std::size_t done_ = 0;
-  std::exception_ptr error_;
+  mutable Mutex mutex_;
+  ConditionVariable all_done_;
+  std::size_t expected_ CUPEL_GUARDED_BY(mutex_) = 0;
+  std::vector<Record*> values_ CUPEL_GUARDED_BY(mutex_);
+  std::size_t taken_ CUPEL_GUARDED_BY(mutex_) = 0;  // of values_, from the front
+  std::size_t done_ CUPEL_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr error_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel

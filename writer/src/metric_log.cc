@@ -10,13 +10,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
 #include <utility>
 
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "cupel/core/new_file.h"
 #include "cupel/stats/statistics.h"
 
@@ -57,7 +57,7 @@ struct MetricLog::State {
     }
   }
 
-  void open() {
+  void open() CUPEL_REQUIRES(file_mutex) {
     if (!make_directories(directory, FileAccess::Umask))
       throw std::system_error(errno, std::generic_category(), "cannot make " + directory);
     const std::string file =
@@ -71,7 +71,7 @@ struct MetricLog::State {
     if (!S_ISREG(facts.st_mode)) throw std::runtime_error("not a regular file: " + file);
   }
 
-  void write(std::string_view lines) const {
+  void write(std::string_view lines) const CUPEL_REQUIRES(file_mutex) {
     if (!write_all(descriptor, std::as_bytes(std::span(lines))))
       throw std::system_error(errno, std::generic_category(), "cannot write");
   }
@@ -79,11 +79,11 @@ struct MetricLog::State {
   const std::string directory;
   std::atomic<bool> failed{false};
 
-  std::mutex file_mutex;  // taken before the other; keeps the order of lines
-  int descriptor = -1;
+  Mutex file_mutex;  // taken before the other; keeps the order of lines
+  int descriptor CUPEL_GUARDED_BY(file_mutex) = -1;
 
-  std::mutex mutex;
-  std::string waiting;
+  Mutex mutex;
+  std::string waiting CUPEL_GUARDED_BY(mutex);
 };
 
 std::unique_ptr<MetricLog> MetricLog::from_environment() {
@@ -107,7 +107,7 @@ void MetricLog::add(std::string_view tensor, Mode mode, std::int64_t step,
                        {"Timestamp", seconds_since_1970()},
                        {"IterationNumber", step}};
     const std::string text = line.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
-    const std::lock_guard lock(s.mutex);
+    const MutexLock lock(s.mutex);
     if (s.waiting.size() + text.size() > kMostWaiting)
       return s.fail("too many lines wait to be written");
     s.waiting += text;
@@ -120,10 +120,10 @@ void MetricLog::flush() noexcept {
   State& s = *state_;
   if (s.failed) return;
   try {
-    const std::lock_guard file_lock(s.file_mutex);
+    const MutexLock file_lock(s.file_mutex);
     std::string lines;
     {
-      const std::lock_guard lock(s.mutex);
+      const MutexLock lock(s.mutex);
       lines.swap(s.waiting);
     }
     if (lines.empty()) return;

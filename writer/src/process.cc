@@ -16,8 +16,10 @@ std::atomic<std::uint64_t> forks{0};
 void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
 
 struct Waiting {
-  std::recursive_mutex mutex;  // held while one is called: it must not go meanwhile
-  std::set<AtExit*> calls;     // guarded by mutex
+  // Held while one is called, which must not go meanwhile, and may lock again: clang's check knows
+  // of no such mutex.
+  std::recursive_mutex mutex;
+  std::set<AtExit*> calls;  // used with the mutex locked
 };
 
 Waiting& waiting() {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/format/collections_file.h"
@@ -30,10 +31,9 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 constexpr std::string_view kChief = "worker_0";
 
 std::string random_run_name() {
-  static constexpr std::string_view kHexadecimal = "0123456789abcdef";
   std::random_device random;
   std::string name;
-  for (int i = 0; i < 16; ++i) name += kHexadecimal[random() & 0xfU];
+  for (int i = 0; i < 16; ++i) name += hexadecimal_digit(random() & 0xfU);
   return name;
 }
 

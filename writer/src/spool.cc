@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -18,6 +17,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/new_file.h"
+#include "cupel/core/number_text.h"
 #include "cupel/format/layout.h"
 #include "cupel/writer/seal_run.h"
 
@@ -49,9 +49,7 @@ std::string default_base() {
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  std::array<char, 24> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
+  return hexadecimal_text(hash, 16);
 }
 
 bool is_worker_name(const std::string& name) {

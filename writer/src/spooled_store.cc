@@ -7,6 +7,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
@@ -117,7 +118,7 @@ void SpooledStore::begin(const std::function<bool()>& goes_on) {
   if (!no_room_) return;
   while (segments_waiting_ > 0) {
     if (goes_on ? !goes_on() : !uploader_->progress().trouble.empty()) throw StoreFull(*no_room_);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     changed_.wait_for(lock, kLook);
   }
   seal_left();
@@ -161,7 +162,7 @@ void SpooledStore::finish() {
   const auto bytes = run().get(key, format_limits().collections_file);
   // Without the file nobody can tell whose end it is.
   const std::int64_t workers = bytes ? decode_collections_file(key, *bytes).num_workers : 1;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   says_end_ = bytes && has_end() && open_indexes_.empty() && !has_gaps_;
   uploader_->finish(says_end_ ? Uploader::Ending::Ended : Uploader::Ending::Left, workers);
 }
@@ -172,7 +173,7 @@ bool SpooledStore::has_end() const {
 }
 
 bool SpooledStore::is_ending() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waits_until_.has_value();
 }
 
@@ -233,7 +234,7 @@ void SpooledStore::finish_segment(const SegmentName& name) {
 
 void SpooledStore::add_sealed(const SegmentName& name) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_indexes_.erase(name.index_key()) == 0) return;  // it is under way already
   }
   ++segments_waiting_;
@@ -245,7 +246,7 @@ bool SpooledStore::is_short_of(std::uint64_t bytes) const {
 }
 
 void SpooledStore::count(std::uint64_t added, std::uint64_t removed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   used_ += added;
   used_ -= std::min(removed, used_);
   if (removed > 0) ++removals_;
@@ -254,7 +255,7 @@ void SpooledStore::count(std::uint64_t added, std::uint64_t removed) {
 }
 
 void SpooledStore::stop_waiting_at(Clock::time_point until) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waits_until_ = until;
   changed_.notify_all();
 }
@@ -263,7 +264,7 @@ void SpooledStore::stop_waiting_at(Clock::time_point until) {
 // waiting.
 template <class Condition>
 bool SpooledStore::await(Condition&& condition) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!condition()) {
     if (!waits_until_) {
       changed_.wait(lock);
@@ -277,7 +278,8 @@ bool SpooledStore::await(Condition&& condition) {
 template <class Write>
 void SpooledStore::write(std::uint64_t bytes, bool may_wait, Write&& write_it) {
   // The segment that is being written makes no room.
-  if (may_wait) await([&] { return segments_waiting_ == 0 || !is_short_of(bytes); });
+  if (may_wait)
+    await([&]() CUPEL_REQUIRES(mutex_) { return segments_waiting_ == 0 || !is_short_of(bytes); });
   for (;;) {
     const std::uint64_t removals = removals_;
     try {
@@ -311,7 +313,7 @@ void SpooledStore::append(std::string_view key, std::uint64_t expected_size,
   std::uint64_t bytes = 0;
   for (const auto& piece : pieces) bytes += piece.size();
   if (expected_size == 0 && key.starts_with(kIndexPrefix)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_indexes_.emplace(key);
   }
   write(bytes, true, [&] { run().append(key, expected_size, pieces); });
@@ -362,7 +364,7 @@ void SpooledStore::remove(std::string_view key) {
   run().remove(key);
   if (info) count(0, info->size);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto open = open_indexes_.find(key); open != open_indexes_.end())
       open_indexes_.erase(open);
   }

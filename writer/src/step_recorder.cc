@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "copy_past_caches.h"
+#include "cupel/core/mutex.h"
 #include "cupel/stats/statistics.h"
 #include "value_bytes.h"
 
@@ -23,7 +24,7 @@ void StepRecorder::begin(const StepHeader& header, WhenFull when_full, bool has_
 
 Record* StepRecorder::new_record(const NamedTensor& tensor, const TensorView& view,
                                  const SaveDecision& what) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (step_ == nullptr) {
     auto step = std::make_shared<Step>(header_, pool_);
     step->dropped = !has_room_;
@@ -85,7 +86,7 @@ void StepRecorder::save_in_chunk(Record& record, const TensorView& view) {
 
 // A chunk is written while it fills: the writer need not wait for its end.
 void StepRecorder::copied(Chunk* chunk) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --chunk->being_copied;
   if (chunk->full) {
     finish(chunk);
@@ -101,7 +102,7 @@ Chunk* StepRecorder::take(ChunkPool::For purpose) {
 // Waits for a chunk without the mutex: those who finish copying need it to let theirs go.
 Chunk* StepRecorder::reserve(Record& record) {
   const auto length = static_cast<std::size_t>(record.location->length);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (chunk_ != nullptr) chunk_->reuse();
   while (chunk_ == nullptr || pool_.chunk_bytes() - chunk_->used < length) {
     if (chunk_ != nullptr) finish(std::exchange(chunk_, nullptr));
@@ -176,7 +177,7 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
     write_value(view, copy.get());
     bytes = copy.get();
   }
-  const std::lock_guard lock(stream_mutex_);
+  const MutexLock lock(stream_mutex_);
   // The stream is ended whatever happens: the writer waits for it with all other values.
   struct Ending {
     BackgroundWriter& writer;
@@ -204,7 +205,7 @@ void StepRecorder::save_streamed(Record& record, const TensorView& view) {
 }
 
 bool StepRecorder::has_room_for(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes <= kMaxInlineBytes ||
       (chunk_ != nullptr && pool_.chunk_bytes() - chunk_->used >= bytes))
     return true;
@@ -214,11 +215,12 @@ bool StepRecorder::has_room_for(std::uint64_t bytes) {
 }
 
 void StepRecorder::drop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (step_ != nullptr) step_->dropped = true;
 }
 
 std::shared_ptr<Step> StepRecorder::end() {
+  const MutexLock lock(mutex_);
   if (step_ == nullptr) return nullptr;
   if (chunk_ != nullptr && chunk_->used > chunk_->handed_over) hand_over_rest(chunk_);
   writer_.hand_over(CommitStep{step_});

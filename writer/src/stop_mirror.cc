@@ -2,13 +2,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
@@ -23,12 +22,12 @@ struct StopMirror::State {
       : remote(std::move(store)), known(std::move(known_file)) {}
 
   void watch() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!stopping && !requested) {
       lock.unlock();
       look();
       lock.lock();
-      ended.wait_for(lock, kPeriod, [&] { return stopping; });
+      ended.wait_for(lock, kPeriod, [&]() CUPEL_REQUIRES(mutex) { return stopping; });
     }
   }
   void look() noexcept {
@@ -44,9 +43,9 @@ struct StopMirror::State {
   const std::shared_ptr<Store> remote;
   const std::optional<ObjectInfo> known;
   std::atomic<bool> requested{false};
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool stopping = false;  // guarded by mutex
+  Mutex mutex;
+  ConditionVariable ended;
+  bool stopping CUPEL_GUARDED_BY(mutex) = false;
 };
 
 StopMirror::StopMirror(std::shared_ptr<Store> remote, std::optional<ObjectInfo> known)
@@ -55,7 +54,7 @@ StopMirror::StopMirror(std::shared_ptr<Store> remote, std::optional<ObjectInfo> 
 }
 
 StopMirror::~StopMirror() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->ended.notify_all();
 }

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "cupel/core/mutex.h"
+
 namespace cupel {
 namespace {
 
@@ -34,7 +36,7 @@ TensorGroups::TensorGroups(Collections& collections, Decide decide)
 
 NamedTensor* TensorGroups::find_or_add(std::string_view name) {
   return table_.find_or_add(name, [this](NamedTensor& added) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     take_listed(added);
     place(added);
   });
@@ -42,7 +44,7 @@ NamedTensor* TensorGroups::find_or_add(std::string_view name) {
 
 bool TensorGroups::is_in_any(const NamedTensor& tensor,
                              std::span<const std::string_view> collections) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::span<const std::string> tags = tags_of(tensor);
   return std::ranges::any_of(collections, [&](std::string_view name) {
     if (std::ranges::find(tags, name) != tags.end()) return true;
@@ -56,7 +58,7 @@ bool TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {
     return std::ranges::find(tags, name) != tags.end();
   };
   if (std::ranges::all_of(names.names(), is_known)) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto added = std::ranges::count_if(
       names.names(), [&](std::string_view name) { return !collections_.contains(name); });
   if (added > 0 && collections_.size() + static_cast<std::size_t>(added) > kMostCollections)
@@ -90,7 +92,7 @@ void TensorGroups::take_listed(NamedTensor& tensor) {
 }
 
 bool TensorGroups::is_joined(std::string_view collection) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return joined_.contains(collection);
 }
 
@@ -111,7 +113,7 @@ Group* TensorGroups::group_of(const Membership& members) {
 }
 
 void TensorGroups::follow(const SavePlan& plan) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   plan_ = &plan;
   for (const auto& [name, collection] : collections_)
     for (const std::string& tensor : collection.tensor_names()) listed_[tensor].push_back(name);
@@ -122,7 +124,7 @@ void TensorGroups::follow(const SavePlan& plan) {
 }
 
 void TensorGroups::decide_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [members, group] : groups_) {
     group->now = decide_(members);
     group->due.store(group->now.any(), std::memory_order_relaxed);
@@ -130,13 +132,13 @@ void TensorGroups::decide_all() {
 }
 
 void TensorGroups::nothing_is_due() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [members, group] : groups_) group->due.store(false, std::memory_order_relaxed);
 }
 
 // Without those that nothing but a call has made.
 Collections TensorGroups::configured() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Collections configured;
   for (const auto& [name, collection] : collections_)
     if (!joined_.contains(name) || is_configured(collection))
@@ -145,7 +147,7 @@ Collections TensorGroups::configured() const {
 }
 
 std::int64_t TensorGroups::add_joined(Collections& to, std::uint64_t most_bytes) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::int64_t left_out = 0;
   for (const Joining& joining : joinings_) {
     const std::string& name = joining.tensor->name;

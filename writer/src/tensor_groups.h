@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cupel/core/collection.h"
+#include "cupel/core/mutex.h"
 #include "cupel/writer/hook.h"
 #include "save_plan.h"
 #include "tensor_table.h"
@@ -68,27 +68,28 @@ class TensorGroups {
   std::int64_t add_joined(Collections& to, std::uint64_t most_bytes) const;
 
  private:
-  void place(NamedTensor& tensor);  // the mutex is held, as for what follows
-  Group* group_of(const Membership& members);
-  void take_listed(NamedTensor& tensor);
-  void set_tags(NamedTensor& tensor, std::vector<std::string> tags);
+  void place(NamedTensor& tensor) CUPEL_REQUIRES(mutex_);
+  Group* group_of(const Membership& members) CUPEL_REQUIRES(mutex_);
+  void take_listed(NamedTensor& tensor) CUPEL_REQUIRES(mutex_);
+  void set_tags(NamedTensor& tensor, std::vector<std::string> tags) CUPEL_REQUIRES(mutex_);
 
   Collections& collections_;
   const Decide decide_;
-  const SavePlan* plan_ = nullptr;
   TensorTable table_;
-  mutable std::mutex mutex_;  // collections_ while training threads run, and what follows
-  std::map<Membership, std::unique_ptr<Group>> groups_;
-  Group* never_;
-  std::vector<std::unique_ptr<const std::vector<std::string>>> tag_lists_;
+  mutable Mutex mutex_;  // of collections_, too, while training threads run
+  const SavePlan* plan_ CUPEL_GUARDED_BY(mutex_) = nullptr;
+  std::map<Membership, std::unique_ptr<Group>> groups_ CUPEL_GUARDED_BY(mutex_);
+  Group* never_;  // constant
+  std::vector<std::unique_ptr<const std::vector<std::string>>> tag_lists_ CUPEL_GUARDED_BY(mutex_);
   struct Joining {
     const NamedTensor* tensor;
     const std::string* collection;
   };
-  std::vector<Joining> joinings_;
-  std::set<std::string, std::less<>> joined_;  // collections that they name
+  std::vector<Joining> joinings_ CUPEL_GUARDED_BY(mutex_);
+  // Collections that they name.
+  std::set<std::string, std::less<>> joined_ CUPEL_GUARDED_BY(mutex_);
   // Of the names that the configuration lists: in which collections.
-  std::unordered_map<std::string, std::vector<std::string>> listed_;
+  std::unordered_map<std::string, std::vector<std::string>> listed_ CUPEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace cupel

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cupel/core/mutex.h"
 #include "cupel/writer/hook.h"
 
 namespace cupel {
@@ -38,7 +38,7 @@ class TensorTable {
   template <class Prepare>
   NamedTensor* find_or_add(std::string_view name, Prepare&& prepare) {
     if (NamedTensor* found = find(name)) return found;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (NamedTensor* found = find(name)) return found;
     NamedTensor& added = tensors_.emplace_back(std::string(name));
     try {
@@ -51,7 +51,7 @@ class TensorTable {
     return &added;
   }
   // All of them; not beside additions.
-  std::deque<NamedTensor>& tensors() noexcept { return tensors_; }
+  std::deque<NamedTensor>& tensors() noexcept CUPEL_UNCHECKED_LOCKS { return tensors_; }
 
  private:
   // Open addressing; a slot goes from null to a tensor once.
@@ -61,12 +61,13 @@ class TensorTable {
     std::size_t mask;
     std::unique_ptr<std::atomic<NamedTensor*>[]> slots;
   };
-  void publish(NamedTensor& tensor);
+  void publish(NamedTensor& tensor) CUPEL_REQUIRES(mutex_);
   static void insert(Slots& slots, NamedTensor& tensor) noexcept;
 
-  std::mutex mutex_;
-  std::deque<NamedTensor> tensors_;
-  std::vector<std::unique_ptr<Slots>> generations_;  // readers may still be in older ones
+  Mutex mutex_;
+  std::deque<NamedTensor> tensors_ CUPEL_GUARDED_BY(mutex_);
+  // Readers may still be in older ones.
+  std::vector<std::unique_ptr<Slots>> generations_ CUPEL_GUARDED_BY(mutex_);
   std::atomic<const Slots*> current_;
 };
 

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <random>
 #include <system_error>
 #include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/mutex.h"
 #include "loose_threads.h"
 #include "upload_queue.h"
 
@@ -47,39 +46,41 @@ struct Uploader::State {
   // Does a job without the mutex; whether what it is about was found in the store.
   bool perform(const Job& job);
   std::optional<Failure> attempt(const Job& job, bool& is_there);
-  void settle(const Job& job, bool is_there, const std::optional<Failure>& failure);
-  void note_failure(const Failure& failure);
-  void note_success();
+  void settle(const Job& job, bool is_there, const std::optional<Failure>& failure)
+      CUPEL_REQUIRES(mutex);
+  void note_failure(const Failure& failure) CUPEL_REQUIRES(mutex);
+  void note_success() CUPEL_REQUIRES(mutex);
   bool upload_values(const UploadQueue::Segment& segment);
   void upload(const std::string& key);
   void remove_uploaded(const UploadQueue::Segment& segment);
   void say_end();
-  Clock::duration pause();
+  Clock::duration pause() CUPEL_REQUIRES(mutex);
 
   const std::shared_ptr<Store> run;
   const std::shared_ptr<Store> remote;
   const std::string worker;
   const UploadOptions options;
 
-  std::mutex mutex;  // what follows
-  std::condition_variable work_to_do, changed;
-  UploadQueue queue;
-  UploadProgress counted;  // as far as the queue does not know it
-  std::int64_t num_workers = 1;
-  bool stopping = false;
-  int failures = 0;  // since the last success
-  bool trying_again = false;
-  bool last_was_refusal = false;
-  Clock::time_point try_again_at;
-  Clock::time_point failing_since;
-  std::minstd_rand random{std::random_device()()};
+  Mutex mutex;
+  ConditionVariable work_to_do, changed;
+  UploadQueue queue CUPEL_GUARDED_BY(mutex);
+  UploadProgress counted CUPEL_GUARDED_BY(mutex);  // as far as the queue does not know it
+  std::int64_t num_workers CUPEL_GUARDED_BY(mutex) = 1;
+  bool stopping CUPEL_GUARDED_BY(mutex) = false;
+  int failures CUPEL_GUARDED_BY(mutex) = 0;  // since the last success
+  bool trying_again CUPEL_GUARDED_BY(mutex) = false;
+  bool last_was_refusal CUPEL_GUARDED_BY(mutex) = false;
+  Clock::time_point try_again_at CUPEL_GUARDED_BY(mutex);
+  Clock::time_point failing_since CUPEL_GUARDED_BY(mutex);
+  std::minstd_rand random CUPEL_GUARDED_BY(mutex){std::random_device()()};
 
   std::atomic<bool> halted{false};
-  std::mutex removing;  // files; `stopping` is set under both mutexes
+  Mutex removing;  // held while files are removed; locked before `mutex`
+  bool keeps_files CUPEL_GUARDED_BY(removing) = false;
 };
 
 void Uploader::State::work() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (!stopping && !halted) {
     const bool may_try = failures == 0 || (!trying_again && Clock::now() >= try_again_at);
     if (const auto job = may_try ? queue.next() : std::nullopt) {
@@ -209,8 +210,8 @@ bool Uploader::State::upload_values(const UploadQueue::Segment& segment) {
 
 // Values without an index are what a killed process may leave at any time.
 void Uploader::State::remove_uploaded(const UploadQueue::Segment& segment) {
-  const std::lock_guard lock(removing);
-  if (stopping || halted) return;
+  const MutexLock lock(removing);
+  if (keeps_files || halted) return;
   try {
     run->remove(segment.name.index_key());
     run->remove(segment.name.events_key());
@@ -222,9 +223,14 @@ void Uploader::State::remove_uploaded(const UploadQueue::Segment& segment) {
 
 // Of workers that end at the same moment, the one whose listing comes last sees all.
 void Uploader::State::say_end() {
-  if (num_workers > 1) {
+  std::int64_t workers = 0;
+  {
+    const MutexLock lock(mutex);
+    workers = num_workers;
+  }
+  if (workers > 1) {
     remote->put(ended_key(worker), {});
-    if (static_cast<std::int64_t>(remote->list(kEndedPrefix).size()) < num_workers) return;
+    if (static_cast<std::int64_t>(remote->list(kEndedPrefix).size()) < workers) return;
   }
   remote->put(kEndMarker, {});
 }
@@ -246,8 +252,11 @@ Uploader::Uploader(std::shared_ptr<Store> run, std::shared_ptr<Store> remote, st
 
 Uploader::~Uploader() {
   {
-    const std::scoped_lock lock(state_->removing, state_->mutex);
-    state_->stopping = true;
+    State& state = *state_;
+    const MutexLock removing_lock(state.removing);
+    const MutexLock lock(state.mutex);
+    state.keeps_files = true;
+    state.stopping = true;
   }
   state_->work_to_do.notify_all();
 }
@@ -262,19 +271,19 @@ void Uploader::add(const SegmentName& segment, Origin origin) {
                              .index_bytes = size_of(segment.index_key()),
                              .may_be_there = origin == Origin::LeftBehind,
                              .since = Clock::now()};
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->queue.add(std::move(added));
   state_->work_to_do.notify_all();
 }
 
 void Uploader::collections_changed() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->queue.collections_changed();
   state_->work_to_do.notify_all();
 }
 
 void Uploader::finish(Ending ending, std::int64_t num_workers) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->num_workers = num_workers;
   state_->queue.finish(ending == Ending::Ended);
   state_->work_to_do.notify_all();
@@ -282,14 +291,15 @@ void Uploader::finish(Ending ending, std::int64_t num_workers) {
 }
 
 bool Uploader::wait_until_finished(Clock::time_point until) {
-  std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_until(lock, until, [&] { return state_->queue.is_finished(); });
+  MutexLock lock(state_->mutex);
+  return state_->changed.wait_until(
+      lock, until, [&]() CUPEL_REQUIRES(state_->mutex) { return state_->queue.is_finished(); });
 }
 
 void Uploader::halt() noexcept { state_->halted = true; }
 
 UploadProgress Uploader::progress() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   UploadProgress progress = state_->counted;
   progress.segments_waiting = state_->queue.segments_waiting();
   progress.bytes_waiting = state_->queue.bytes_waiting();
@@ -297,7 +307,7 @@ UploadProgress Uploader::progress() const {
 }
 
 std::optional<Clock::time_point> Uploader::waiting_since() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->queue.waiting_since();
 }
 

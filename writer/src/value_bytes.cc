@@ -4,6 +4,7 @@
 #include <string>
 
 #include "copy_past_caches.h"
+#include "cupel/core/utf8.h"
 #include "cupel/format/layout.h"
 
 namespace cupel {
@@ -11,28 +12,6 @@ namespace {
 
 const std::string* strings_of(const TensorView& view) noexcept {
   return static_cast<const std::string*>(view.data());
-}
-
-// Whether `text` is well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
-bool is_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i + k]);
-      const unsigned char least = k > 1 ? 0x80 : lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-      const unsigned char most = k > 1 ? 0xbf : lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-      if (byte < least || byte > most) return false;
-    }
-    i += length;
-  }
-  return true;
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ return cupel.rule {
   summary = "weights change too much or too little",
   params = {
     num_steps = {
-      type = "int",
+      kind = "int",
       at_least = 1,
       help = "compare with the earliest weights saved at most so many steps before; default: with "
         .. "the latest saved before",

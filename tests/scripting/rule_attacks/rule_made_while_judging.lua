@@ -1,4 +1,4 @@
--- stopped by: nothing
+-- stopped by: error
 return cupel.rule {
   name = "Attack",
   invoke_at_step = function(self, trial, step)

@@ -6,48 +6,23 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cupel/core/configuration_report.h"
 #include "cupel/core/pattern.h"
 
 namespace cupel {
 
-/// Reads configurations in JSON that people wrote: every mistake is collected with the keys that
-/// lead to it, and all are reported at once.
+/// Reads configurations in JSON that people wrote: every mistake is collected with its line and the
+/// keys that lead to it, and all are reported at once.
 ///
 ///     const ConfigurationDocument document(text, "hook.json");
 ///     ConfigurationReport report("hook.json");
 ///     const auto steps = read_steps(document.root(report).member("save_steps"));
 ///     report.finish();
-
-/// All that is wrong with a configuration.
-class ConfigurationReport {
- public:
-  explicit ConfigurationReport(std::string_view source);
-
-  void error(std::string_view path, std::string_view what);
-  void warning(std::string_view path, std::string_view what);
-  /// Warns of a key that is ignored, and tells what may have been meant.
-  void unknown_key(std::string_view path, std::string_view key,
-                   std::span<const std::string_view> known);
-  /// Whether the file may have one pattern more; each costs time and memory to compile.
-  bool may_add_pattern() noexcept;
-
-  /// Logs the warnings, then throws one UsageError that begins with the source and has a line for
-  /// each error (the first 200), if there are any.
-  void finish() const;
-
- private:
-  std::string source_;
-  std::vector<std::string> errors_;
-  std::vector<std::string> warnings_;
-  std::size_t error_count_ = 0;
-  std::size_t warning_count_ = 0;
-  std::size_t patterns_ = 0;
-};
 
 /// A JSON value, and the keys that lead to it. Borrows document and report.
 class ConfigurationValue {
@@ -79,9 +54,11 @@ class ConfigurationValue {
  private:
   friend class ConfigurationDocument;
   friend struct ConfigurationJson;
-  ConfigurationValue(const void* json, std::string path, ConfigurationReport& report) noexcept
-      : json_(json), path_(std::move(path)), report_(&report) {}
-  const void* json_;  // the JSON library's, which headers do not show
+  ConfigurationValue(const void* json, const void* place, std::string path,
+                     ConfigurationReport& report) noexcept
+      : json_(json), place_(place), path_(std::move(path)), report_(&report) {}
+  const void* json_;   // the JSON library's, which headers do not show
+  const void* place_;  // the same, or the object around it where there is no such member
   std::string path_;
   ConfigurationReport* report_;
 };
@@ -89,16 +66,21 @@ class ConfigurationValue {
 /// A parsed text; values of it live as long.
 class ConfigurationDocument {
  public:
-  /// Throws UsageError that begins with `source`: of text that is no JSON it tells line and column;
-  /// more than 16 MiB of text or 64 levels are refused. Of a key given twice the last one counts.
+  /// Throws UsageError that begins with `source`: ConfigurationSyntaxError, with line and column,
+  /// of text that is no JSON or has more than 64 levels; another one of more than 16 MiB of text.
+  /// Of a key that is given twice the last one counts.
   ConfigurationDocument(std::string_view json, std::string_view source);
   ~ConfigurationDocument();
   ConfigurationDocument(const ConfigurationDocument&) = delete;
   ConfigurationDocument& operator=(const ConfigurationDocument&) = delete;
 
+  /// The whole value. From now on the report finds lines in this document, which must live as long
+  /// as errors and warnings are added to the report.
   ConfigurationValue root(ConfigurationReport& report) const;
 
  private:
+  friend class ConfigurationReport;
+  friend struct ConfigurationJson;
   struct Parsed;
   std::unique_ptr<const Parsed> parsed_;
 };
@@ -110,8 +92,6 @@ std::string read_configuration_text(const std::string& path, std::string_view hi
 /// Text as messages show it: quoted, control characters and stray bytes escaped, shortened when it
 /// is long.
 std::string shown_text(std::string_view text);
-/// A path likewise, but for quotes: control characters are escaped.
-std::string shown_path(std::string_view path);
 
 /// Each reads one value. Nothing for null, which stands for the default, and for an illegal value,
 /// which is then an error of the report. Numbers and booleans may be JSON's or text.

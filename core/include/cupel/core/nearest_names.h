@@ -12,6 +12,10 @@ namespace cupel {
 std::vector<std::string> nearest_names(std::string_view text,
                                        std::span<const std::string> candidates);
 
+/// The candidate that is nearest to `text`, however far away; the first one of several. There must
+/// be a candidate.
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> candidates);
+
 /// "; did you mean threshold or threshold_layer?", or nothing: the end of a message about an
 /// unknown name.
 std::string did_you_mean(std::string_view text, std::span<const std::string> candidates);

@@ -31,8 +31,10 @@ int open_or_create_file(int directory, const char* name, int flags, FileAccess a
 /// Makes one folder. EEXIST where the name is taken.
 bool make_directory(int directory, const char* name, FileAccess access) noexcept;
 
-/// Makes a folder and those above it that are missing.
-bool make_directories(const std::string& path, FileAccess access);
+/// Makes a folder and those above it that are missing. `on_made` gets the path of each folder that
+/// this call has made, the uppermost first; if `on_made` returns false, the call fails.
+bool make_directories(const std::string& path, FileAccess access,
+                      bool (*on_made)(const std::string& path) = nullptr);
 
 /// Keeps the signal SIGXFSZ away from this thread while it lives, and removes one that a write has
 /// caused: at a limit on the size of files (`ulimit -f`) a write fails with EFBIG, and the process

@@ -26,4 +26,12 @@ std::string printable(std::string_view text, std::size_t most = kMostShownBytes)
 /// the same characters. C0 stays: in JSON it stands between values alone.
 std::string printable_json(std::string json);
 
+/// A value of a JSON library that has dump(), as text for an output: one line, or indented by
+/// `indent`. Bytes that are no UTF-8 are replaced, and characters that printable() escapes are \u
+/// escapes.
+template <class Json>
+std::string json_text(const Json& json, int indent = -1) {
+  return printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
+}
+
 }  // namespace cupel

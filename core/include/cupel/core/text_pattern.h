@@ -34,7 +34,7 @@ class TextPattern {
   struct Search {
     std::size_t from = 0;        ///< Where in the text to begin; look-behind sees what is before.
     bool empty_at_start = true;  ///< Whether nothing at all may be found there.
-    bool is_known_utf8 = false;  ///< is_utf8(text) was asked before.
+    bool is_known_utf8 = false;  ///< The text is known to be UTF-8.
     /// Asked at each step of an attempt; false interrupts. It does not throw.
     std::function<bool()> go_on = {};
   };
@@ -54,7 +54,5 @@ class TextPattern {
   struct Compiled;
   std::shared_ptr<const Compiled> compiled_;
 };
-
-bool is_utf8(std::string_view text) noexcept;
 
 }  // namespace cupel

@@ -12,13 +12,17 @@
 
 namespace cupel {
 
+namespace rules_detail {
+struct RuleTexts;
+}
+
 /// A condition over a run, evaluated step by step. Derive, inherit the constructor, write
-/// invoke_at_step.
+/// invoke_at_step(). TensorRule, HistoryRule and LossRule are bases that do more.
 ///
 /// While a step is evaluated, base_trial() and other_trials() are pinned to one snapshot each, and
-/// base_trial() shows nothing behind that step, so that a rule says the same live and afterwards. A
-/// rule object is used by one thread at a time and may keep state in its members; it is called with
-/// growing steps.
+/// base_trial() shows nothing behind that step, so that a rule finds the same live and afterwards.
+/// A rule object is used by one thread at a time and may keep state in its members; it is called
+/// with growing steps.
 class Rule {
  public:
   /// Borrows the trials, which must outlive the rule.
@@ -27,66 +31,61 @@ class Rule {
   Rule(const Rule&) = delete;
   Rule& operator=(const Rule&) = delete;
 
-  /// Judges a global step. Missing data may be let through: StepUnavailable, TensorUnavailable and
-  /// TensorUnavailableForStep skip the step, as does DamagedValue, which the rule's closing line
-  /// names; every other exception ends the rule with status Error.
+  /// Judges a global step. StepUnavailable, TensorUnavailable and TensorUnavailableForStep, which
+  /// the rule need not catch, skip the step, and so does DamagedValue, which the rule's closing
+  /// line counts; every other exception ends the rule with status Error.
   virtual Verdict invoke_at_step(std::int64_t step) = 0;
 
-  /// Called about once a second by a runner that waits for data, when the rule has judged all that
-  /// is there; what it finds is said of the step that was judged last. Finds nothing unless it is
-  /// overridden.
+  /// Called about once a second by a runner that waits for data, when the rule has judged all steps
+  /// that are there. A finding is reported at the step that was judged last. Default: no findings.
   virtual Verdict on_tick(std::chrono::steady_clock::time_point now);
-  /// Called once when the last step has been judged; likewise.
+  /// Called once when the last step has been judged. A finding is reported at that step. Default:
+  /// no findings.
   virtual Verdict on_end();
 
-  /// What the rule is called in lines and messages; default: the name of its class.
+  /// The name of the rule in lines and messages. Default: the name of the definition that made the
+  /// rule, else that of its class.
   virtual std::string rule_name() const;
 
-  /// What the rule would look at, for the message when it saw nothing in its first saved steps.
-  virtual std::string what_it_reads() const { return "what its code asks for"; }
+  /// What the rule reads, for the message about a rule that saw nothing in its first saved steps.
+  /// Default: the needs of the definition that made the rule, in words.
+  virtual std::string what_it_reads() const { return reads_; }
 
-  /// Whether it says the same of a step whichever step it was given first, because it looks back by
-  /// itself. A runner that goes on after a restart judges the steps before once more, in silence,
-  /// for rules that do not.
+  /// Whether the rule finds the same at a step whichever step it was given first, because it looks
+  /// back by itself. For other rules, a runner that resumes after a restart judges the earlier
+  /// steps once more, without reporting them. Default: false.
   virtual bool looks_back_by_itself() const { return false; }
-  /// Whether training is to be stopped when it fires, beside the actions that a runner was given.
+  /// Whether the training is to be stopped when the rule fires, beside the actions that a runner
+  /// was given. Default: false.
   virtual bool stops_training() const { return false; }
 
   /// The rule's own view of the run.
   Trial& base_trial() const noexcept { return *base_; }
+  /// The rule's own views of the runs to compare with, in the order in which they were given.
   const std::vector<Trial*>& other_trials() const noexcept { return other_views_; }
 
-  /// Waits until the fate of the step is known (StepUnavailable, NoMoreData), evaluates it against
-  /// one snapshot and throws RuleEvaluationConditionMet if the verdict fired; else returns the
-  /// verdict.
+  /// Whether verdicts are to carry observations (Verdict::observe).
+  bool explaining() const noexcept { return explaining_; }
+
+  /// Waits until the step is complete, and evaluates it. Throws RuleEvaluationConditionMet if the
+  /// verdict fired; else returns the verdict. Throws StepUnavailable or NoMoreData where the step
+  /// does not come.
   Verdict invoke(std::int64_t step);
 
-  /// Evaluates a step that is known to be there against a snapshot of the base trial. Of what
-  /// invoke_at_step returned, findings, skips and observations come back sorted by tensor, then
-  /// worker (worker_2 before worker_10), and findings with worker and message filled in.
-  Verdict evaluate(std::int64_t step, std::shared_ptr<const Snapshot> snapshot);
-  /// The same of on_tick() and on_end(), which see everything that the snapshot has.
-  Verdict evaluate_tick(std::chrono::steady_clock::time_point now,
-                        std::shared_ptr<const Snapshot> snapshot);
-  Verdict evaluate_end(std::shared_ptr<const Snapshot> snapshot);
-
-  /// Whether verdicts should carry observations.
-  bool explaining() const noexcept { return explaining_; }
-  void set_explaining(bool on) noexcept { explaining_ = on; }
-
  private:
-  template <class Judge>
-  Verdict judged(std::shared_ptr<const Snapshot> snapshot, std::optional<std::int64_t> step,
-                 Judge judge);
-  void complete(Verdict& verdict, std::optional<std::int64_t> step) const;
+  friend class RuleEvaluation;
+  friend struct rules_detail::RuleTexts;
   std::unique_ptr<Trial> base_;
   std::vector<std::unique_ptr<Trial>> others_;
   std::vector<Trial*> other_views_;
+  std::string name_;  // empty: the class's
+  std::string reads_ = "what its code asks for";
   bool explaining_ = false;
 };
 
+/// How invoke_rule() goes through a run.
 struct InvokeOptions {
-  std::int64_t start_step = 0;
+  std::int64_t start_step = 0;                          ///< The first global step to judge.
   std::optional<std::int64_t> end_step = std::nullopt;  ///< Exclusive.
   bool raise_eval_cond = false;  ///< Let RuleEvaluationConditionMet out at the first firing.
 };

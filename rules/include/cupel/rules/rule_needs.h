@@ -17,7 +17,7 @@
 
 namespace cupel {
 
-/// What was saved, or will be, of a tensor at a step.
+/// What is saved of a tensor at a step.
 struct SavedParts {
   bool counts = false;
   bool shape = false;
@@ -25,103 +25,105 @@ struct SavedParts {
   ReductionSet reductions = {};
 };
 
-/// Something that may be saved of a tensor and that a rule can judge it by.
+/// Something that may be saved of a tensor, by which a rule can judge the tensor.
 struct TensorSource {
   enum class Kind : std::uint8_t { Counts, Reductions, Any, Value };
   Kind kind = Kind::Value;
-  ReductionSet reductions = {};  ///< Of Kind::Reductions: all of these together.
-  bool shape = false;            ///< And the shape.
-  std::size_t least = 0;         ///< Of Kind::Any: how many reductions, whichever they are.
+  ReductionSet reductions = {};  ///< Kind::Reductions: all of these together.
+  bool shape = false;            ///< The shape is needed as well.
+  std::size_t least = 0;         ///< Kind::Any: the number of reductions, whichever they are.
 
   /// The counts of NaN, infinities and zeros, which are saved of floating-point tensors only.
   static TensorSource counts() { return {Kind::Counts, {}}; }
   static TensorSource of(std::initializer_list<Reduction> together);
   static TensorSource with_shape(Reduction reduction);
-  /// So many reductions, the same ones wherever they are compared.
+  /// So many reductions; the same ones at all steps that are compared.
   static TensorSource any(std::size_t count) { return {.kind = Kind::Any, .least = count}; }
   static TensorSource value() { return {Kind::Value, {}}; }
 
   bool is_in(const SavedParts& saved) const noexcept;
 };
 
-/// Which tensors a need is about: those of the collections and those in whose names a pattern is
-/// found, together.
+/// The tensors that a need is about: those of the collections, and those in whose names a pattern
+/// is found.
 struct NeededTensors {
   std::vector<std::string> collections = {};
   PatternList patterns = {};
-  /// Neither was given: every tensor, or else nothing, because somebody has to choose.
+  /// Where there is neither a collection nor a pattern: every tensor. Else the choice is missing.
   bool all_if_none = false;
-  /// The rule's parameters that choose; empty where the choice is the rule's own.
+  /// The parameters of the rule that choose. Empty: the rule itself chooses.
   std::vector<std::string> parameters = {};
-  /// Any one of the collections and patterns is enough; else each of them is to have tensors.
+  /// Any one of the collections and patterns is enough; else each of them must have tensors.
   bool any_suffices = false;
-  /// The collection that the tensors of the patterns are put into where a configuration is written.
+  /// The collection for the tensors of the patterns in a configuration that is written for the
+  /// rule.
   std::string saved_as = {};
 
-  /// Each that is to have tensors by itself: one for each collection and pattern, or itself.
+  /// Returns the parts that must have tensors each: one for each collection and pattern, or itself.
   std::vector<NeededTensors> parts() const;
-  /// "the collections gradients, weights and names matching \"relu\"", "all tensors".
+  /// Returns "the collections gradients, weights and names matching \"relu\"", "all tensors".
   std::string description() const;
 };
 
-/// A number that a rule's parameter sets, with the parameter's name.
+/// A number that a parameter of the rule sets, and the name of the parameter.
 struct NeededNumber {
   std::int64_t value = 1;
   std::string parameter = {};
 };
 
-/// One more than a parameter says.
+/// Returns the number one larger than a parameter.
 inline NeededNumber one_more(std::int64_t value, std::string parameter) {
   return {value < std::numeric_limits<std::int64_t>::max() ? value + 1 : value,
           std::move(parameter)};
 }
 
-/// Tensors that a rule has to find in a run, and what of them.
+/// Tensors that a rule must find in a run, and what must be saved of them.
 struct TensorNeed {
   NeededTensors tensors;
-  /// Any one of them is enough to judge a tensor at a step; the one to be saved first.
+  /// Any one of these is enough to judge a tensor at a step. A configuration that is written for
+  /// the rule saves the first one.
   std::vector<TensorSource> suffices;
-  /// What often, but not always, settles it without reading the value.
+  /// Sources that often, but not always, are enough to judge without the value.
   std::vector<TensorSource> spares = {};
-  /// Only steps of the first of these modes that the run has; Global stands for all steps, and none
-  /// for any.
+  /// The rule judges steps of the first of these modes that the run has. Global stands for all
+  /// steps. Empty: the rule judges each step by itself, whatever its mode.
   std::vector<Mode> modes = {};
-  /// The first of them that the tensor itself was saved in, whatever else the run has.
+  /// The mode is the first of `modes` that the tensor itself was saved in, whatever the run has.
   bool modes_by_tensor = false;
-  /// Steps of each of these modes, because they are compared with each other,
+  /// The rule compares steps of each of these modes with each other.
   std::vector<Mode> each_of = {};
-  /// or else tensors in pairs by name, such as train-rmse and validation-rmse.
+  /// In place of `each_of`, pairs of names are enough, such as train-rmse and validation-rmse.
   bool or_pairs_of_names = false;
-  /// So many saved steps of a tensor make the first judgement that can find something;
+  /// The number of saved steps of a tensor at the first judgement that can find something.
   NeededNumber steps = {};
-  /// other numbers in some modes.
+  /// Other numbers of steps in some modes.
   std::map<Mode, NeededNumber> steps_of_mode = {};
-  /// And these lie between the first and the last of them, in steps of the mode.
+  /// The least distance between the first and the last of these steps, in steps of the mode.
   std::optional<NeededNumber> at_least_apart = std::nullopt;
-  /// Two saved steps must not be further apart than this, in steps of the mode.
+  /// The largest distance between two saved steps, in steps of the mode.
   std::optional<NeededNumber> at_least_every = std::nullopt;
-  /// The rule works without, and says less.
+  /// The rule works without these tensors, and finds less.
   bool optional = false;
-  /// When a configuration that is written for the rule saves them.
+  /// The steps at which a configuration that is written for the rule saves the tensors.
   SaveTimes times = {};
 
   const NeededNumber& steps_in(Mode mode) const;
 };
 
-/// What a run must have saved to feed a rule: what `cupel rules` says of it.
+/// What a run must have saved to feed a rule.
 struct RuleNeeds {
   std::vector<TensorNeed> tensors;
-  bool any_suffices = false;  ///< Each need by itself is enough for the rule to judge something.
+  bool any_suffices = false;  ///< Any one need is enough for the rule to judge something.
 };
 
-/// "the collection gradients: abs_mean, else l1, else raw values"; needs are separated
+/// Returns "the collection gradients: abs_mean, else l1, else raw values". Needs are separated
 /// by "; ", or by "; or " where any one is enough.
 std::string describe(const RuleNeeds& needs);
 
-/// "abs_mean, else l1, else raw values".
+/// Returns "abs_mean, else l1, else raw values".
 std::string sources_text(const std::vector<TensorSource>& sources);
 
-/// "neither abs_mean nor l1 nor the raw value was saved".
+/// Returns "neither abs_mean nor l1 nor the raw value was saved".
 std::string none_was_saved(const std::vector<TensorSource>& sources);
 
 }  // namespace cupel

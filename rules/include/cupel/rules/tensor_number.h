@@ -11,23 +11,24 @@
 
 namespace cupel {
 
-/// A reduction of a tensor as a rule got hold of it, and whence.
+/// A reduction of a tensor, and how a rule obtained it.
 struct TensorNumber {
   enum class Origin : std::uint8_t { Saved, PerElement, TimesElements, Square, Root, Value };
-  double value = 0;
-  Reduction from;  ///< What was read.
-  Origin origin = Origin::Saved;
+  double value = 0;               ///< The reduction.
+  Reduction from;                 ///< The reduction that was read.
+  Origin origin = Origin::Saved;  ///< How the value follows from it.
 
-  /// "abs_mean (saved)", "l1 / elements (saved)", "abs_mean (from raw)".
-  /// A text of its own for each, which lasts and ends with a NUL.
+  /// Returns "abs_mean (saved)", "l1 / elements (saved)", "abs_mean (from raw)": a text that lasts
+  /// as long as the program, and that a NUL follows.
   std::string_view origin_text() const;
 };
 
-/// The saved reduction, else the same derived from another one that was saved. Reads no value.
+/// Returns the saved reduction, else the same number derived from another saved reduction. Reads no
+/// value.
 std::optional<TensorNumber> saved_number(const RecordView& record, Reduction wanted) noexcept;
 std::optional<TensorNumber> saved_number(const TensorRecord& record, Reduction wanted) noexcept;
 
-/// All that saved_number() takes, and then the raw value.
+/// Returns the sources that saved_number() uses, in its order, and then the raw value.
 std::vector<TensorSource> sources_of(Reduction wanted);
 
 }  // namespace cupel

@@ -8,32 +8,32 @@
 
 namespace cupel {
 
-/// One violation that a rule found.
+/// One violation of a rule's condition.
 struct Finding {
-  std::string tensor = {};
-  /// Left empty: the first worker by name that saved the tensor at the step.
+  std::string tensor = {};  ///< The tensor that the finding is about.
+  /// The worker. Empty: the first worker by name that saved the tensor at the step.
   std::string worker = {};
-  double value = 0;
-  double threshold = 0;
-  std::string message = {};  ///< "abs_mean 3.1e-09 < 1e-07"; left empty: "value 12, threshold 10".
+  double value = 0;          ///< The number that was compared.
+  double threshold = 0;      ///< The number that it was compared with.
+  std::string message = {};  ///< "abs_mean 3.1e-09 < 1e-07". Empty: "value 12, threshold 10".
 };
 
-/// Something that a rule looked at, found or not: what `watch --explain` shows.
+/// Something that a rule judged, whether it fired or not; `watch --explain` shows observations.
 struct Observation {
   std::string tensor = {};
   std::string worker = {};
-  /// What was read and whence: "abs_mean (saved)", "nan, inf (counts)", "max (from raw)".
+  /// What was read, and from where: "abs_mean (saved)", "nan, inf (counts)", "max (from raw)".
   std::string read = {};
-  std::string compared = {};  ///< "3.1e-09 < 1e-07"
-  bool fired = false;
+  std::string compared = {};  ///< What was compared: "3.1e-09 < 1e-07".
+  bool fired = false;         ///< The comparison held.
 };
 
-/// A tensor that a rule selected and could not use.
+/// A tensor that a rule selected and could not judge.
 struct Skip {
   std::string tensor = {};
   std::string worker = {};
   std::string reason = {};
-  bool damaged = false;  ///< The value is there and damaged, which no writer leaves.
+  bool damaged = false;  ///< The value is there and damaged.
 };
 
 /// The outcome of one evaluation at one step. Default-made: nothing found.
@@ -41,31 +41,31 @@ class Verdict {
  public:
   static constexpr std::size_t kMaxFindings = 1000;
 
-  /// Records a violation; behind the first kMaxFindings they are only counted.
+  /// Records a violation. After the first kMaxFindings, findings are only counted.
   void add(Finding finding) {
     if (findings_.size() < kMaxFindings)
       findings_.push_back(std::move(finding));
     else
       ++more_;
   }
-  /// Records that a selected tensor could not be used.
+  /// Records that a selected tensor could not be judged.
   void skip(Skip skip) { skips_.push_back(std::move(skip)); }
-  /// Records what was looked at; call it only where Rule::explaining(), it costs.
+  /// Records what was judged. Costly: call it only where Rule::explaining() is true.
   void observe(Observation observation) { observations_.push_back(std::move(observation)); }
-  /// Counts values that were evaluated.
+  /// Counts values that were judged.
   void count(std::int64_t datapoints) noexcept { datapoints_ += datapoints; }
-  /// Counts values that were only remembered, because a judgement needs those of later steps too.
+  /// Counts values that were only remembered, for a judgement at a later step.
   void remember(std::int64_t datapoints) noexcept { remembered_ += datapoints; }
-  /// Says that a NaN was met in what was saved at this step and looked at.
+  /// Records that something that was read at this step holds NaN.
   void saw_nan() noexcept { nan_seen_ = true; }
-  /// Says that this step is none of the rule's business: a wrong mode, nothing selected.
+  /// Records that the rule does not apply to this step: a wrong mode, nothing selected.
   void not_applicable(std::string reason) { not_applicable_ = std::move(reason); }
 
-  /// Says that the step cannot be judged yet, whatever else the verdict holds: another run that the
-  /// rule reads is not so far. A runner that waits asks again a little later. Of steps only.
+  /// Records that the step cannot be judged yet, because another run has not come so far; the rest
+  /// of the verdict is ignored. A runner that waits asks again a little later. For steps only.
   void ask_again(std::string why) { why_to_ask_again_ = std::move(why); }
   const std::string& why_to_ask_again() const noexcept { return why_to_ask_again_; }
-  /// Says that the rule has nothing more to judge.
+  /// Records that the rule has nothing more to judge.
   void end_rule() noexcept { ends_rule_ = true; }
 
   bool ends_rule() const noexcept { return ends_rule_; }
@@ -82,7 +82,7 @@ class Verdict {
   bool nan_seen() const noexcept { return nan_seen_; }
 
  private:
-  friend class Rule;  // completes and sorts what invoke_at_step returned
+  friend class RuleEvaluation;  // completes and sorts what invoke_at_step() returned
   std::vector<Finding> findings_;
   std::vector<Skip> skips_;
   std::vector<Observation> observations_;

@@ -9,37 +9,43 @@
 
 namespace cupel {
 
-/// What copy_run() copied.
+/// The result of copy_run().
 struct CopyReport {
+  /// The number of files in the copy.
   std::size_t files = 0;
+  /// The bytes that were copied.
   std::uint64_t bytes = 0;
-  std::uint64_t steps = 0;  ///< Distinct global steps.
-  bool ended = false;       ///< The run had ended when the copy began, and so has the copy.
-  bool stopped = false;     ///< The copy was stopped and holds a part of the run.
+  /// The number of distinct global steps in the copy.
+  std::uint64_t steps = 0;
+  /// The run had ended when the copy began, and the copy is an ended run.
+  bool ended = false;
+  /// The copy was stopped and holds a part of the run.
+  bool stopped = false;
 };
 
 struct CopyOptions {
-  /// Called now and then, one call at a time, with the bytes copied so far and those that were
-  /// there to be copied.
+  /// Called from time to time, one call at a time, with the bytes that are copied and the bytes
+  /// that were listed when the copy began.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};
-  std::stop_token stop = {};  ///< Ends the copy early.
-  /// How many segments are copied at once where one of the stores is such that every request costs
-  /// time (Store::can_append() is false).
+  /// A stop request ends the copy early.
+  std::stop_token stop = {};
+  /// So many segments are copied at the same time if every request to one of the stores costs time
+  /// (Store::can_append() is false).
   int requests_at_once = 16;
 };
 
 /// Copies a run, also one that is being written: the copy is what a reader of `from` could have
 /// seen at one moment after the call.
 ///
-/// What is committed is copied, values before the index that points to them, and the marks of the
-/// run's end last and only where they were there before anything else was looked at. So whoever
-/// reads `to`, while it is filled or after the copy was interrupted, sees a run that grows. Every
-/// index file is checked while it is read; values are not (verify_run() does). A request to stop
-/// training is not copied.
+/// The copy has what is committed. Values are copied before the index that points to them. The end
+/// markers are copied last, and only if they were there before everything else was listed. So a
+/// reader of `to` sees a run that grows, while `to` is filled and after an interrupted copy. Every
+/// index file is checked while it is read; values are not (verify_run() checks them). A request to
+/// stop the training is not copied.
 ///
-/// Throws UsageError unless `to` is empty, MissingCollectionFiles where there is no run, and
-/// FormatError for damage; Error where the run was replaced by another meanwhile. What was copied
-/// before stays in `to`, which then is no longer empty.
+/// Throws UsageError unless `to` is empty, MissingCollectionFiles where there is no run,
+/// FormatError for damage, and Error if another run replaced the run meanwhile. Files that were
+/// copied before the error stay in `to`, which is no longer empty then.
 CopyReport copy_run(const Store& from, Store& to, const CopyOptions& options = {});
 
 }  // namespace cupel

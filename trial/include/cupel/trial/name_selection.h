@@ -17,17 +17,16 @@
 
 namespace cupel {
 
-class Trial;
 namespace trial_detail {
-class RunComparer;
+class SelectionState;
 }
 
-/// Which tensors somebody looks at again and again, step after step: those that any of the
-/// collections has, and those in whose names a pattern is found; all of them if neither is given.
+/// Selects tensors for queries that are repeated at many steps: the tensors that any of the
+/// collections has, and those in whose names a pattern is found; all tensors if neither is given.
 ///
-/// Each name is searched once, when it first appears, and each combination of names that steps have
-/// is resolved once; both stay valid while the run goes on. What a collection selects is the run's,
-/// and follows it. Use it with the views of one run (with another it starts anew), from one thread
+/// Each name is matched once, when it first appears, and each combination of names in a step is
+/// resolved once; the results stay valid while the run grows. The collections are those of the run.
+/// Use a selection with the views of one run (with another run it starts anew), and from one thread
 /// at a time.
 class NameSelection {
  public:
@@ -41,37 +40,39 @@ class NameSelection {
   const PatternList& patterns() const noexcept;
 
  private:
-  friend class Trial;
-  friend class trial_detail::RunComparer;
-  struct State;
-  std::unique_ptr<State> state_;
+  friend class trial_detail::SelectionState;
+  std::unique_ptr<trial_detail::SelectionState> state_;
 };
 
-/// One tensor at one step from one worker, looked at where the index holds it: what a TensorRecord
-/// says, without making one. Valid during the call of the visitor that it was handed to; the name
-/// of the tensor and the worker's live as long as the trial and its views.
+/// One tensor at one step from one worker, read from the index in place: the contents of a
+/// TensorRecord, without making one. Valid during the call of the visitor that gets it; the names
+/// of the tensor and of the worker live as long as the trial and its views.
 class RecordView {
  public:
   const std::string& tensor() const noexcept;
   std::string_view worker() const noexcept;
-  std::int64_t step() const noexcept;  ///< Global.
+  /// The global step.
+  std::int64_t step() const noexcept;
   Mode mode() const noexcept;
   std::int64_t mode_step() const noexcept;
   DType dtype() const noexcept;
   std::int64_t elements() const noexcept;
-  bool has_value() const noexcept;  ///< The raw value was saved.
+  /// Whether the raw value was saved.
+  bool has_value() const noexcept;
+  /// The counts of special elements; nothing if they were not saved.
   std::optional<ValueCounts> counts() const noexcept;
-  std::optional<double> reduction(Reduction reduction) const noexcept;  ///< The saved one.
-  ReductionValues reductions() const noexcept;                          ///< All that were saved.
-  /// The reduction of the raw value, whether it was saved or not; nothing where there is no such
-  /// value: it was not saved, is text, or its file is missing. Throws FormatError if it is damaged.
-  /// Values of records that follow are read together with it, for whoever asks for one mostly asks
-  /// for all.
+  /// The saved reduction; nothing if it was not saved.
+  std::optional<double> reduction(Reduction reduction) const noexcept;
+  /// All saved reductions.
+  ReductionValues reductions() const noexcept;
+  /// The reduction, computed from the raw value; nothing if the value was not saved, is text, or
+  /// its file is missing. Throws FormatError if the value is damaged. The values of the next
+  /// records are prefetched, because most visitors that ask for one value ask for all.
   std::optional<double> computed(Reduction reduction) const;
-  /// The raw value, with those of records that follow read likewise; nothing where it was not saved
-  /// or its file is missing. Throws FormatError if it is damaged.
+  /// The raw value; nothing if it was not saved or its file is missing. Prefetches likewise. Throws
+  /// FormatError if the value is damaged.
   std::optional<TensorValue> value() const;
-  /// The same as a value of its own.
+  /// A copy that stays valid after the visit.
   TensorRecord record() const;
 
   RecordView(const RecordView&) = delete;

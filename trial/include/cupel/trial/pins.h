@@ -11,16 +11,17 @@ namespace cupel {
 class Snapshot;
 class Trial;
 
-// Guards that say what a view of a run shows while they live. Each puts back what was before it,
-// so that they nest; they are made and ended while no other thread queries the view.
+// Guards that decide what a view of a run shows while they live. Each restores the state before it,
+// so guards nest. A guard is made and destroyed while no other thread queries the view.
 
 /// Pins a view to a snapshot, and to the steps up to a global step, until the guard is destroyed.
 ///
-/// Behind that step nothing is there yet: no steps, no tensors, no end. Up to it every step counts
-/// as complete, because whoever pins has decided to look.
+/// Behind that step the view shows nothing: no steps, no tensors, no end. Up to it every step
+/// counts as complete, because the caller chose the step.
 class PinnedView {
  public:
-  /// Throws UsageError for no snapshot.
+  /// `snapshot` is what the view shows (RunFollower::snapshot()); null is UsageError. `up_to_step`
+  /// is the last global step that it shows; default: all steps of the snapshot.
   PinnedView(Trial& view, std::shared_ptr<const Snapshot> snapshot,
              std::optional<std::int64_t> up_to_step);
   ~PinnedView();
@@ -36,7 +37,7 @@ class PinnedView {
   std::optional<std::int64_t> limit_before_;
 };
 
-/// Pins views to what each has seen so far, until the guard is destroyed.
+/// Pins each view to its newest snapshot, until the guard is destroyed.
 class NoRefresh {
  public:
   explicit NoRefresh(Trial& view);
@@ -51,7 +52,7 @@ class NoRefresh {
   std::vector<std::unique_ptr<PinnedView>> pins_;
 };
 
-/// Lets views follow their runs, pinned or not, until the guard is destroyed.
+/// Unpins views, so that they follow their runs until the guard is destroyed.
 class Refresh {
  public:
   explicit Refresh(Trial& view);

@@ -17,14 +17,20 @@
 
 namespace cupel {
 
-/// What Trial::reductions() puts into its table; what is left out selects everything. `name` and
+/// Selects the rows of Trial::reductions(). A field that is left out selects everything; `name` and
 /// `collection` exclude each other.
 struct ReductionTableQuery {
-  std::string collection = {};  ///< Listed names and matches of its patterns.
-  PatternList name = {};        ///< Searched anywhere in the name.
-  StepRange steps = {};         ///< Steps of `mode`.
-  Mode mode = Mode::Global;     ///< Global: global steps, of every mode.
-  std::string worker = {};      ///< Default: all of them.
+  /// Selects the tensors that the collection lists and those that its patterns match.
+  std::string collection = {};
+  /// Selects the tensors in whose names one of these patterns is found anywhere.
+  PatternList name = {};
+  /// Selects these steps of `mode`.
+  StepRange steps = {};
+  /// Selects the steps of this mode; Global: all, and `steps` are global steps.
+  Mode mode = Mode::Global;
+  /// Selects the rows of this worker.
+  std::string worker = {};
+  /// Whether steps that not all workers have committed are selected, too.
   bool show_incomplete_steps = false;
 };
 
@@ -74,8 +80,8 @@ class TableColumn {
   std::size_t size_ = 0;
 };
 
-/// What the index holds of many tensors at many steps, in columns: for notebooks, plots and rules
-/// that look at all of it. Owns its memory, whatever becomes of the trial.
+/// What the index holds of many tensors at many steps, in columns: for notebooks, plots, and rules
+/// that read all of it. Owns its memory and may outlive the trial.
 ///
 /// Rows are ordered by global step, then tensor name, then worker (worker_2 before worker_10).
 ///
@@ -84,31 +90,31 @@ class TableColumn {
 ///       for (std::size_t row = 0; row < table.rows(); ++row)
 ///         plot(table.tensors[table.tensor[row]], table.step[row], (*mean)[row]);
 ///
-/// A reduction that was not saved is a quiet NaN in its column, so that columns can be handed to
-/// whatever draws them. Whether a NaN was *saved* is in another column: bit Reduction::index() of
-/// `saved[row]` is set where the reduction was saved, whatever its value; has() asks it.
+/// A reduction that was not saved is a quiet NaN in its column, so that a column can be drawn as it
+/// is. Whether a NaN was *saved* is in another column: bit Reduction::index() of `saved[row]` is
+/// set where the reduction was saved, whatever its value; has() reads it.
 struct ReductionTable {
   struct Values {
     Reduction reduction;
     TableColumn<double> values;
   };
 
-  /// Bit of `saved` that says that the special elements were counted; where it is not set, the
-  /// counts are 0 and mean nothing.
+  /// The bit of `saved` that is set where the special elements were counted; elsewhere the counts
+  /// are 0 and have no meaning.
   static constexpr std::uint32_t kCounts = 1U << Reduction::kCount;
 
-  TableColumn<std::int64_t> step;  ///< Global.
+  TableColumn<std::int64_t> step;  ///< The global step.
   TableColumn<std::int64_t> mode_step;
   TableColumn<Mode> mode;
   TableColumn<std::uint32_t> tensor;  ///< Index into `tensors`; compares as the names do.
   TableColumn<std::uint32_t> worker;  ///< Index into `workers`; compares as they are ordered.
   TableColumn<std::int64_t> elements;
-  TableColumn<std::uint32_t> saved;  ///< Bits: one for each reduction, and kCounts.
+  TableColumn<std::uint32_t> saved;  ///< One bit for each reduction, and kCounts.
   TableColumn<std::int64_t> nan, pos_inf, neg_inf, zero;
   std::vector<Values> reductions;  ///< Those that any row has, in the order of Reduction::index().
 
-  std::vector<std::string> tensors;  ///< Of the rows: sorted, each once.
-  std::vector<std::string> workers;  ///< All of the run, in the order of Trial::workers().
+  std::vector<std::string> tensors;  ///< The tensors of the rows: sorted, each once.
+  std::vector<std::string> workers;  ///< All workers of the run, in the order of Trial::workers().
 
   std::size_t rows() const noexcept { return step.size(); }
 

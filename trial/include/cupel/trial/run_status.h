@@ -4,12 +4,12 @@
 
 namespace cupel {
 
-/// How a run stands at present, as `cupel info` and `cupel watch` say it.
+/// The status of a run at present, as `cupel info` and `cupel watch` print it.
 enum class RunStatus {
-  Running,      ///< A process writes it, or may do so.
-  Ended,        ///< The end marker is there.
-  Interrupted,  ///< It has not ended, and no process holds the lock of any of its workers.
-  Silent,       ///< Nothing came for a minute, and whether a process holds a lock cannot be seen.
+  Running,      ///< A process writes the run, or may do so.
+  Ended,        ///< The run has ended.
+  Interrupted,  ///< The run has not ended, and no process holds the lock of any of its workers.
+  Silent,       ///< No step came for a minute, and locks of processes cannot be seen from here.
 };
 
 /// "running", "ended", "interrupted" or "silent".

@@ -5,7 +5,8 @@
 
 namespace cupel {
 
-/// Steps begin <= step < end, global ones unless told otherwise; either end may be left open.
+/// The steps begin <= step < end; either end may be left open. They are global steps unless the
+/// user of the range documents otherwise.
 struct StepRange {
   std::optional<std::int64_t> begin = std::nullopt;
   std::optional<std::int64_t> end = std::nullopt;

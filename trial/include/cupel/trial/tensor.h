@@ -19,44 +19,58 @@ namespace cupel {
 
 class Trial;
 
-/// How a reduction is looked up.
+/// Selects a reduction (Tensor::reduction_value).
 struct ReductionQuery {
+  /// The mode that the step belongs to; Global: the step is a global step.
   Mode mode = Mode::Global;
-  std::string worker = {};  ///< Default: the first by name that has the step.
-  bool abs = false;         ///< Of the magnitudes.
+  /// The worker that saved it; default: the first one, in the order of names, that has the step.
+  std::string worker = {};
+  /// Whether the reduction is that of the magnitudes.
+  bool abs = false;
 };
 
 /// All that the index holds of one tensor at one step from one worker: what a rule can know without
 /// reading any value.
 struct TensorRecord {
-  std::int64_t step = 0;  ///< Global.
+  /// The global step.
+  std::int64_t step = 0;
+  /// The mode of the step.
   Mode mode = Mode::Global;
+  /// The number of the step in its mode.
   std::int64_t mode_step = 0;
-  std::string_view worker;  ///< Lives as long as the trial and its views.
+  /// The worker that saved the tensor. The text lives as long as the trial and its views.
+  std::string_view worker;
   DType dtype = DType::F32;
+  /// The number of elements.
   std::int64_t elements = 0;
-  bool has_value = false;  ///< The raw value was saved.
-  std::int64_t bytes = 0;  ///< Of the saved raw value.
+  /// Whether the raw value was saved.
+  bool has_value = false;
+  /// The bytes of the saved raw value.
+  std::int64_t bytes = 0;
+  /// The saved shape; nothing if it was not saved.
   std::optional<Shape> shape;
-  std::optional<ValueCounts>
-      counts;                  ///< Of floating-point tensors whose values the hook looked at.
-  ReductionValues reductions;  ///< The saved ones.
+  /// The counts of special elements, where the hook counted them: in floating-point tensors.
+  std::optional<ValueCounts> counts;
+  /// The saved reductions.
+  ReductionValues reductions;
 };
 
-/// A reduction as the index holds it, of whom and of when.
+/// A reduction as the index holds it.
 struct SavedReduction {
   double value = 0;
-  std::int64_t step = 0;    ///< Global.
-  std::string_view worker;  ///< Lives as long as the trial and its views.
+  /// The global step at which it was saved.
+  std::int64_t step = 0;
+  /// The worker that saved it. The text lives as long as the trial and its views.
+  std::string_view worker;
 };
 
 /// One tensor of a trial, over all its steps. A cheap handle that must not outlive the view it came
 /// from.
 ///
-/// With Mode::Global a step is a global step, of whatever mode. What a step lacks is one of:
-/// StepUnavailable (the run passed it), StepNotYetAvailable (it may come), NoMoreData (it will not:
-/// the run has ended), TensorUnavailableForStep (others are there, or only other things of this one
-/// are), InvalidWorker.
+/// With Mode::Global a step is a global step of any mode. Queries for one step throw
+/// StepUnavailable (the run has passed the step), StepNotYetAvailable (the step may come),
+/// NoMoreData (the run has ended before the step), TensorUnavailableForStep (only other tensors
+/// were saved there, or only other data of this one), or InvalidWorker.
 class Tensor {
  public:
   const std::string& name() const noexcept { return name_; }
@@ -67,10 +81,11 @@ class Tensor {
   /// The last `n` saved steps <= `step`, ascending; 0: all.
   std::vector<std::int64_t> prev_steps(std::int64_t step, std::size_t n = 0,
                                        Mode mode = Mode::Global) const;
-  /// Who saved it at the step.
+  /// The workers that saved it at the step.
   std::vector<std::string> workers(std::int64_t step, Mode mode = Mode::Global) const;
 
-  /// The raw value, its checksum verified; never rebuilt from reductions. FormatError for damage.
+  /// The raw value, after a check of its checksum; never rebuilt from reductions. Throws
+  /// FormatError for damage.
   TensorValue value(std::int64_t step, Mode mode = Mode::Global,
                     std::string_view worker = {}) const;
   /// Every raw value by step; steps without one are left out.
@@ -81,12 +96,12 @@ class Tensor {
   /// unknown name.
   double reduction_value(std::int64_t step, std::string_view reduction,
                          const ReductionQuery& query = {}) const;
-  /// The saved one only, nothing where that is none; throws like value() where nothing of the
-  /// tensor was saved at the step.
+  /// The saved reduction; nothing if it was not saved. Throws like value() if nothing of the tensor
+  /// was saved at the step.
   std::optional<SavedReduction> find_reduction(std::int64_t step, Reduction reduction,
                                                Mode mode = Mode::Global,
                                                std::string_view worker = {}) const;
-  /// All that were saved.
+  /// All saved reductions.
   ReductionValues reduction_values(std::int64_t step, Mode mode = Mode::Global,
                                    std::string_view worker = {}) const;
 
@@ -95,10 +110,10 @@ class Tensor {
   std::map<std::int64_t, Shape> shapes(Mode mode = Mode::Global,
                                        std::string_view worker = {}) const;
 
-  /// What the index holds, per worker by name; empty when nothing was saved at the step. Never
-  /// reads values.
+  /// What the index holds of each worker, by name; empty when nothing was saved at the step. Reads
+  /// no values.
   std::vector<TensorRecord> records(std::int64_t step, Mode mode = Mode::Global) const;
-  /// The same of one worker (default: the first by name); throws like value().
+  /// The same of one worker; default: the first by name. Throws like value().
   TensorRecord record(std::int64_t step, Mode mode = Mode::Global,
                       std::string_view worker = {}) const;
 

@@ -27,8 +27,8 @@ class OwnedValues;
 /// A tensor's value in memory of its own: immutable, cheap to copy, 64-byte aligned.
 class TensorValue {
  public:
-  /// Checks that `bytes` are what a value of this dtype and shape is made of; throws FormatError
-  /// naming `file` and `offset` otherwise.
+  /// Throws FormatError naming `file` and `offset` unless `bytes` are those of a value of this
+  /// dtype and shape.
   TensorValue(DType dtype, const Shape& shape, std::shared_ptr<const AlignedBuffer> bytes,
               std::string_view file, std::uint64_t offset);
 
@@ -44,18 +44,18 @@ class TensorValue {
     require_dtype(kDTypeOf<T>);
     return {reinterpret_cast<const T*>(bytes_->data()), static_cast<std::size_t>(elements_)};
   }
-  /// On a temporary: a range that owns the bytes, so that `for (float x : t.value(10).as<float>())`
-  /// is safe.
+  /// The same for a temporary: a range that owns the bytes, so that
+  /// `for (float x : t.value(10).as<float>())` is safe.
   template <FixedSizeElement T>
   OwnedValues<T> as() &&;
 
   /// The elements of a Utf8 tensor; throws UsageError for others.
   std::vector<std::string> strings() const;
 
-  /// A view for statistics; numeric dtypes only. Borrowed from this value.
+  /// A view for statistics, of numeric dtypes only. It borrows this value.
   TensorView view() const noexcept { return {bytes_->data(), dtype_, shape_}; }
 
-  /// One element as a double (bool as 0 or 1); numeric dtypes only.
+  /// One element as a double (a bool as 0 or 1), of numeric dtypes only.
   double at(std::int64_t index) const noexcept;
 
  private:
@@ -66,7 +66,7 @@ class TensorValue {
   std::shared_ptr<const AlignedBuffer> bytes_;
 };
 
-/// The elements of a value that nobody else holds.
+/// The elements of a value, together with the bytes that hold them.
 template <FixedSizeElement T>
 class OwnedValues {
  public:
@@ -82,7 +82,7 @@ class OwnedValues {
 
   std::span<const T> span() const& noexcept { return values_; }
   std::span<const T> span() && = delete;  // the bytes would be gone
-  /// Of another type than the elements, so that no std::span is made of a temporary by itself.
+  /// Bytes, not elements, so that a temporary does not convert to a std::span of elements.
   const std::byte* data() const noexcept { return value_.bytes().data(); }
 
  private:

@@ -1,22 +1,21 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+
+#include "cupel/core/mutex.h"
 
 namespace cupel {
 
-/// What time it is for a trial, and how its threads wait; any thread. A test has one of its own,
-/// whose time passes at once where somebody waits.
+/// The clock of a trial, and the way in which its threads wait. Any thread. A test may have a clock
+/// whose time passes at once when a thread waits.
 class TrialClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   virtual ~TrialClock() = default;
   virtual Time now() const { return std::chrono::steady_clock::now(); }
-  /// Waits until `changed` is notified or `until` has come; may wake for nothing.
-  virtual void wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
-                          Time until) const {
+  /// Waits until `changed` is notified or `until` has come; may return earlier.
+  virtual void wait_until(ConditionVariable& changed, MutexLock& lock, Time until) const {
     changed.wait_until(lock, until);
   }
 };

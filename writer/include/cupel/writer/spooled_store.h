@@ -2,11 +2,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "cupel/core/error.h"
+#include "cupel/core/mutex.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/seal_run.h"
 #include "cupel/writer/spool.h"
@@ -129,10 +128,10 @@ class SpooledStore final : public Store {
   void discard_for_another_run(const std::string& run, bool replaced);
   LocalStore& run() const noexcept { return *run_; }
   template <class Condition>
-  bool await(Condition&& condition);
+  bool await(Condition&& condition) CUPEL_UNCHECKED_LOCKS;  // the condition needs the mutex
   template <class Write>
   void write(std::uint64_t bytes, bool may_wait, Write&& write_it);
-  bool is_short_of(std::uint64_t bytes) const;
+  bool is_short_of(std::uint64_t bytes) const CUPEL_REQUIRES(mutex_);
   void count(std::uint64_t added, std::uint64_t removed);
   void add_sealed(const SegmentName& name);
   NotUploaded what_is_left();
@@ -152,11 +151,12 @@ class SpooledStore final : public Store {
   // Those in the store, if a later attempt has written them.
   std::optional<std::vector<std::byte>> newer_collections_;
 
-  std::mutex mutex_;  // what follows
-  std::condition_variable changed_;
-  std::uint64_t used_ = 0;
-  std::set<std::string, std::less<>> open_indexes_;  // not sealed yet
-  std::optional<std::chrono::steady_clock::time_point> waits_until_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::uint64_t used_ CUPEL_GUARDED_BY(mutex_) = 0;
+  // Not sealed yet.
+  std::set<std::string, std::less<>> open_indexes_ CUPEL_GUARDED_BY(mutex_);
+  std::optional<std::chrono::steady_clock::time_point> waits_until_ CUPEL_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> removals_{0};
   std::atomic<std::size_t> segments_waiting_{0};
   std::atomic<bool> nearly_full_{false};

@@ -1,0 +1,13 @@
+#include "cupel/command/rules_main.h"
+
+#include <utility>
+
+#include "command_main.h"
+
+namespace cupel {
+
+int rules_main(int argc, char** argv, std::vector<RuleDefinition> definitions) {
+  return command_detail::command_main(argc, argv, {}, std::move(definitions));
+}
+
+}  // namespace cupel

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cupel/core/error.h"
+#include "cupel/rules/rule_needs.h"
+
+namespace cupel {
+
+/// Returns the tensors of the first need; throws UsageError where there is none.
+inline const NeededTensors& first_tensors(const RuleNeeds& needs) {
+  if (needs.tensors.empty()) throw UsageError("a rule over tensors has a need, which chooses them");
+  return needs.tensors.front().tensors;
+}
+
+}  // namespace cupel

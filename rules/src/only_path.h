@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "cupel/rules/rule_parameter.h"
+
+namespace cupel {
+
+/// Returns the path in the text of the parameter other_trials of a rule that compares with one run;
+/// several paths are a mistake. No run is opened.
+std::string only_path(const std::string& text, ParameterMistakes& mistakes);
+
+}  // namespace cupel

@@ -1,0 +1,31 @@
+#include <nlohmann/json.hpp>
+
+#include "cupel/core/printable.h"
+#include "cupel/rules/load_rules.h"
+
+namespace cupel {
+
+std::string to_text(const RuleProblem& problem) {
+  std::string text = problem.file;
+  if (problem.line > 0) text += ":" + std::to_string(problem.line);
+  if (!text.empty()) text += ": ";
+  text += problem.message;
+  if (!problem.source_line.empty()) text += ", in \"" + problem.source_line + "\"";
+  if (!problem.hint.empty()) text += "; " + problem.hint;
+  return printable(text, kMostMessageBytes);
+}
+
+std::string to_json(const std::vector<RuleProblem>& problems) {
+  const auto known = [](const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+  };
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const RuleProblem& problem : problems)
+    all.push_back({{"file", known(problem.file)},
+                   {"line", problem.line > 0 ? nlohmann::ordered_json(problem.line) : nullptr},
+                   {"message", problem.message},
+                   {"hint", known(problem.hint)}});
+  return json_text(all);
+}
+
+}  // namespace cupel

@@ -1,0 +1,55 @@
+#include "cupel/scripting/lua_rules.h"
+
+#include <memory>
+#include <utility>
+
+#include "cupel/core/error.h"
+#include "rule_runs.h"
+#include "rule_script.h"
+#include "rule_source.h"
+
+namespace cupel {
+namespace {
+
+std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::RuleRuns>& runs,
+                                                    const lua::RuleSource& source,
+                                                    const lua::DeclaredRule& rule,
+                                                    std::size_t number) {
+  RuleDefinition definition = rule.definition;
+  definition.file = source.path();
+  definition.fingerprint = source.fingerprint();
+  if (rule.needs || rule.has_needs_function)
+    definition.needs_of = [runs, number](const ParameterValues& values) {
+      return runs->needs(number, values);
+    };
+  definition.make_rule = [runs, number](Trial& base, const ParameterValues& values,
+                                        std::vector<std::unique_ptr<Trial>> others) {
+    return runs->make(number, base, values, std::move(others));
+  };
+  return std::make_shared<const RuleDefinition>(std::move(definition));
+}
+
+}  // namespace
+
+RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits) {
+  RuleFile file;
+  try {
+    const auto source = std::make_shared<const lua::RuleSource>(path, limits);
+    auto script = std::make_unique<lua::RuleScript>(source);
+    file.errors = script->problems();
+    if (!file.errors.empty()) return file;
+    const auto runs = std::make_shared<lua::RuleRuns>(std::move(script));
+    for (std::size_t i = 0; i < runs->rules().size(); ++i)
+      file.definitions.push_back(definition_of(runs, *source, runs->rules()[i], i));
+  } catch (const Error& error) {
+    // The message names the file that cannot be read.
+    file.errors.push_back({.message = error.what()});
+  }
+  return file;
+}
+
+RuleFileReader lua_rule_reader(const ScriptLimits& limits) {
+  return [limits](const std::string& path) { return read_lua_rules(path, limits); };
+}
+
+}  // namespace cupel

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cupel::lua {
+
+/// The lines that a script prints. They are kept until a rule judges in the state of the script,
+/// and go to the log from then on. A script in whose state no rule judges prints nothing.
+class PrintedLines {
+ public:
+  /// Keeps the line, the first hundred of them, or logs it.
+  void add(std::string_view line);
+  /// Logs the lines that were kept, as those of the rule `rule`, and each line that follows.
+  void begin(const std::string& rule);
+
+ private:
+  std::string rule_;  // empty: there is none yet
+  std::vector<std::string> kept_;
+  std::size_t dropped_ = 0;
+};
+
+}  // namespace cupel::lua
