@@ -65,6 +65,7 @@ main() {
 
   echo "[4/5] ${dev##*/}: installed with what it depends on, a compiler and CMake"
   run_logged "$log" cp -r "$checkout/tests/install/consumer" "$root/srv/consumer"
+  run_logged "$log" cp "$checkout/examples/my_rule.cc" "$root/srv/consumer"
   inside 'apt-get update && apt-get install -y --no-install-recommends /srv/libcupel-dev_*.deb g++ cmake ninja-build'
 
   echo "[5/5] a project that uses it"
@@ -72,6 +73,7 @@ main() {
     if grep -i warning configured; then exit 1; fi
     cd /tmp && /srv/build/saver runs/outside && /srv/build/reader runs/outside && /srv/build/judge runs/outside
     /srv/build/everything runs/everything && /srv/build/bucket s3://bucket/run && cupel info runs/outside
+    /srv/build/any_location s3://bucket/run && /srv/build/through_library s3://bucket/run
     g++ -std=c++20 /srv/consumer/everything.cc -o everything $(pkg-config --cflags --libs cupel)
     ./everything runs/again'
   mkdir "$root/dev-files"

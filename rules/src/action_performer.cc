@@ -220,7 +220,8 @@ Attempt ActionPerformer::perform_unrecorded(const ActionOrder& order, const GoOn
   const VerdictLine& line = order.line;
   switch (order.action.kind) {
     case Kind::Stop:
-      request_stop(options_.run, {line.rule, line.step.value_or(0), line.message});
+      request_stop(options_.run, {line.rule, line.step.value_or(0), line.message},
+                   options_.schemes);
       return {true, false, "stop_training was written"};
     case Kind::Signal:
       return send_signal(order);

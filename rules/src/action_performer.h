@@ -6,6 +6,7 @@
 
 #include "cupel/rules/action.h"
 #include "cupel/rules/verdict_line.h"
+#include "cupel/trial/trial_options.h"
 #include "go_on.h"
 
 namespace cupel {
@@ -24,6 +25,8 @@ struct ActionOrder {
 
 struct PerformerOptions {
   std::string run = {};  ///< The run's location: where `stop` writes, and CUPEL_TRIAL.
+  /// The schemes by which the location is opened.
+  StoreSchemes schemes = {};
   /// Where claims are kept, so that nothing is done twice when we are killed and given the same
   /// orders again. Empty: nowhere.
   std::string claims_directory = {};

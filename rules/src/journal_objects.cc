@@ -121,21 +121,23 @@ bool is_object(const RunnerOptions& options) {
   return options.out_store != nullptr || TextObject::is_location(options.out);
 }
 
-TextObject object_of(const RunnerOptions& options) {
-  return options.out_store ? TextObject(options.out_store, options.out) : TextObject(options.out);
+TextObject object_of(const RunnerOptions& options, const StoreSchemes& schemes) {
+  return options.out_store ? TextObject(options.out_store, options.out)
+                           : TextObject(options.out, schemes);
 }
 
 }  // namespace
 
-std::unique_ptr<JournalPlace> open_journal(const RunnerOptions& options) {
+std::unique_ptr<JournalPlace> open_journal(const RunnerOptions& options,
+                                           const StoreSchemes& schemes) {
   if (is_object(options))
-    return std::make_unique<JournalInObjects>(object_of(options), options.out_interval);
+    return std::make_unique<JournalInObjects>(object_of(options, schemes), options.out_interval);
   return journal_in_files(options.out);
 }
 
-std::string claims_directory_of(const RunnerOptions& options) {
+std::string claims_directory_of(const RunnerOptions& options, const StoreSchemes& schemes) {
   if (!is_object(options)) return options.out + ".actions";
-  std::string path = local_path(object_of(options).location(), ".actions");
+  std::string path = local_path(object_of(options, schemes).location(), ".actions");
   make_directory(path);  // the runner before this one may have had another machine
   return path;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cupel/rules/rule_runner.h"
+#include "cupel/trial/trial_options.h"
 
 namespace cupel::runner_detail {
 
@@ -39,12 +40,14 @@ class JournalPlace {
 /// Files; the first is locked.
 std::unique_ptr<JournalPlace> journal_in_files(const std::string& path);
 
-/// What the options ask for: files, or objects that are put whole. These are locked as far as
-/// runners of this machine go. Throws UsageError when another runner has the place.
-std::unique_ptr<JournalPlace> open_journal(const RunnerOptions& options);
+/// What the options ask for: files, or objects that are put whole, in a store that `schemes` open.
+/// These are locked as far as runners of this machine go. Throws UsageError when another runner has
+/// the place.
+std::unique_ptr<JournalPlace> open_journal(const RunnerOptions& options,
+                                           const StoreSchemes& schemes);
 
 /// Where a runner keeps what must be on its own machine: `<out>.actions`, or for objects a
 /// directory of the user's state ($XDG_STATE_HOME, else ~/.local/state), which is then there.
-std::string claims_directory_of(const RunnerOptions& options);
+std::string claims_directory_of(const RunnerOptions& options, const StoreSchemes& schemes);
 
 }  // namespace cupel::runner_detail

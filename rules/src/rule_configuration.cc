@@ -19,9 +19,11 @@ const RuleDefinition& defined(const RuleConfiguration& configuration) {
 RuleNeeds RuleConfiguration::needs() const { return defined(*this).needs(parameters); }
 
 std::unique_ptr<Rule> RuleConfiguration::make(Trial& base) const {
+  TrialOptions options;
+  options.schemes = base.schemes();
   std::vector<std::unique_ptr<Trial>> others;
   others.reserve(other_trials.size());
-  for (const std::string& other : other_trials) others.push_back(create_trial(other));
+  for (const std::string& other : other_trials) others.push_back(create_trial(other, options));
   return defined(*this).make(base, parameters, std::move(others));
 }
 

@@ -123,7 +123,7 @@ void RuleRunner::State::request_stop() {
 void RuleRunner::State::open_journal() {
   run_ids = follower.run_ids();
   if (options.out.empty()) return;
-  journal.emplace(options);
+  journal.emplace(options, trial->schemes());
   run_ids = resume_run(*journal, std::move(run_ids), trial->location());
 }
 
@@ -138,9 +138,11 @@ void RuleRunner::State::prepare_actions() {
     return;
   ActionQueueOptions queue{.dry_run = options.dry_run};
   queue.performer.run = trial->location();
+  queue.performer.schemes = trial->schemes();
   queue.performer.webhook_authority = options.webhook_authority;
   if (journal) {
-    queue.performer.claims_directory = runner_detail::claims_directory_of(options);
+    queue.performer.claims_directory =
+        runner_detail::claims_directory_of(options, trial->schemes());
     try {
       if (!journal->found()) remove_claims(queue.performer.claims_directory);
     } catch (const std::system_error& failure) {

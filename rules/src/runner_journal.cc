@@ -37,8 +37,8 @@ std::string random_name() {
 
 }  // namespace
 
-RunnerJournal::RunnerJournal(const RunnerOptions& options)
-    : path_(options.out), place_(open_journal(options)), runner_(random_name()) {
+RunnerJournal::RunnerJournal(const RunnerOptions& options, const StoreSchemes& schemes)
+    : path_(options.out), place_(open_journal(options, schemes)), runner_(random_name()) {
   const std::string state_path = path_ + std::string(kStateSuffix);
   if (const auto text = place_->read(kStateSuffix))
     found_ = parse_runner_state(*text, state_path);

@@ -26,9 +26,10 @@ class RunnerJournal {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Reads the state, if there is one. Throws UsageError when another runner has FILE open,
-  /// FormatError for a damaged state, StoreError.
-  explicit RunnerJournal(const RunnerOptions& options);
+  /// Reads the state, if there is one; `schemes` open the store of an `out` that is an address.
+  /// Throws UsageError when another runner has FILE open, FormatError for a damaged state,
+  /// StoreError.
+  RunnerJournal(const RunnerOptions& options, const StoreSchemes& schemes);
   RunnerJournal(const RunnerJournal&) = delete;
   RunnerJournal& operator=(const RunnerJournal&) = delete;
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "builtin_table.h"
 #include "closeness.h"
@@ -91,7 +92,7 @@ finds the first difference of two finished runs.
   }
 
   SimilarAcrossRuns(Trial& base, const Options& options)
-      : SimilarAcrossRuns(base, options, create_trial(options.other)) {}
+      : SimilarAcrossRuns(base, options, open_other(base, options)) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     const Mode mode = base_trial().mode(step).value_or(Mode::Global);
@@ -122,6 +123,12 @@ finds the first difference of two finished runs.
   struct Copy {
     std::string tensor, worker;
   };
+
+  static std::unique_ptr<Trial> open_other(const Trial& base, const Options& options) {
+    TrialOptions opening;
+    opening.schemes = base.schemes();
+    return create_trial(options.other, std::move(opening));
+  }
 
   // The rule's views keep what they show alive.
   SimilarAcrossRuns(Trial& base, const Options& options, const std::unique_ptr<Trial>& other)

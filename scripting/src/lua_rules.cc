@@ -31,10 +31,11 @@ std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::R
 
 }  // namespace
 
-RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits) {
+RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits,
+                        const StoreSchemes& schemes) {
   RuleFile file;
   try {
-    const auto source = std::make_shared<const lua::RuleSource>(path, limits);
+    const auto source = std::make_shared<const lua::RuleSource>(path, limits, schemes);
     auto script = std::make_unique<lua::RuleScript>(source);
     file.errors = script->problems();
     if (!file.errors.empty()) return file;
@@ -48,8 +49,9 @@ RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits) {
   return file;
 }
 
-RuleFileReader lua_rule_reader(const ScriptLimits& limits) {
-  return [limits](const std::string& path) { return read_lua_rules(path, limits); };
+RuleFileReader lua_rule_reader(const ScriptLimits& limits, const StoreSchemes& schemes) {
+  return
+      [limits, schemes](const std::string& path) { return read_lua_rules(path, limits, schemes); };
 }
 
 }  // namespace cupel

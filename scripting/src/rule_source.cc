@@ -76,11 +76,12 @@ std::string read(const Store& folder, const std::string& name, const std::string
 
 }  // namespace
 
-RuleSource::RuleSource(const std::string& path, const ScriptLimits& limits)
+RuleSource::RuleSource(const std::string& path, const ScriptLimits& limits,
+                       const StoreSchemes& schemes)
     : path_(path), chunk_(split(path).second), limits_(limits) {
   if (path.find('\0') != std::string::npos) throw UsageError("the name of a file holds a NUL");
   const auto [folder, name] = split(resolved(path));
-  folder_ = open_store(folder);
+  folder_ = open_store(folder, schemes);
   text_ = read(*folder_, name, path);
 }
 

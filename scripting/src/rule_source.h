@@ -9,6 +9,7 @@
 #include "cupel/rules/load_rules.h"
 #include "cupel/scripting/script_limits.h"
 #include "cupel/store/store.h"
+#include "cupel/store/store_scheme.h"
 
 namespace cupel::lua {
 
@@ -16,7 +17,7 @@ namespace cupel::lua {
 class RuleSource {
  public:
   /// Throws UsageError where the file cannot be read.
-  RuleSource(const std::string& path, const ScriptLimits& limits);
+  RuleSource(const std::string& path, const ScriptLimits& limits, const StoreSchemes& schemes = {});
 
   const std::string& path() const noexcept { return path_; }
   /// The file's name without its folder, which is its name in errors.

@@ -1,26 +1,10 @@
-# Installs BUILD_DIR into a scratch prefix, looks at what came there, builds the projects in
-# consumer/ and writer_only/ with nothing else, and runs their programs.
+# Installs BUILD_DIR into a scratch prefix, looks at what came there, builds projects with nothing else, and runs their
+# programs.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/using_cupel.cmake)
 
 set(prefix ${WORK_DIR}/prefix)
-set(consumer ${WORK_DIR}/consumer)
-set(build ${WORK_DIR}/build)
-file(REMOVE_RECURSE ${WORK_DIR})
-file(MAKE_DIRECTORY ${WORK_DIR})
-file(COPY ${CMAKE_CURRENT_LIST_DIR}/consumer ${CMAKE_CURRENT_LIST_DIR}/writer_only DESTINATION ${WORK_DIR})
-file(COPY ${SOURCE_DIR}/examples/my_rule.cc DESTINATION ${consumer})
-
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\n${output}\nended with ${status}")
-  endif()
-  if(output MATCHES "CMake [A-Za-z ]*Warning")
-    message(SEND_ERROR "a warning for who uses cupel:\n${output}")
-  endif()
-endfunction()
-
+prepare_projects()
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 
 # What is installed shows no library to its users, and includes only what is installed as well.
@@ -41,69 +25,86 @@ foreach(header IN LISTS headers)
   endforeach()
 endforeach()
 
-# Nothing that is read leads to where it was built.
-file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc ${prefix}/*.h ${prefix}/*.1)
-foreach(file IN LISTS texts)
-  file(READ ${file} text)
-  foreach(place IN ITEMS ${SOURCE_DIR} ${BUILD_DIR} ${CACHE})
-    string(FIND "${text}" "${place}" at)
-    if(NOT at EQUAL -1)
-      message(SEND_ERROR "${file} leads to ${place}")
-    endif()
-  endforeach()
+# No file leads to where it was built, debug information aside. Sanitizers put the names of sources into the objects.
+file(COPY ${prefix}/ DESTINATION ${WORK_DIR}/stripped)
+file(GLOB_RECURSE objects ${WORK_DIR}/stripped/*.a ${WORK_DIR}/stripped/*.o ${WORK_DIR}/stripped/bin/*)
+if(SANITIZE)
+  file(REMOVE ${objects})
+else()
+  run(strip --strip-debug ${objects})
+endif()
+foreach(place IN ITEMS ${SOURCE_DIR} ${BUILD_DIR} ${CACHE})
+  execute_process(COMMAND grep -rlaF -- ${place} ${WORK_DIR}/stripped OUTPUT_VARIABLE found)
+  if(found)
+    message(SEND_ERROR "these files lead to ${place}:\n${found}")
+  endif()
 endforeach()
 
-set(flags)
-if(SANITIZE)
-  set(flags "-fsanitize=${SANITIZE} -fno-omit-frame-pointer")
-endif()
-run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${GENERATOR}
-  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${COMPILER}
-  -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-  "-DCMAKE_CXX_FLAGS=${flags}" -D CMAKE_EXPORT_COMPILE_COMMANDS=ON)
-run(${CMAKE_COMMAND} --build ${build})
-
-file(READ ${build}/compile_commands.json commands)
+build_project(${WORK_DIR}/consumer ${WORK_DIR}/build
+  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_EXPORT_COMPILE_COMMANDS=ON)
+file(READ ${WORK_DIR}/build/compile_commands.json commands)
 if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|command|include)")
   message(SEND_ERROR "the outside project was compiled with headers of the checkout")
 endif()
+use_programs(${WORK_DIR}/build)
 
-# Who only saves needs neither libcurl nor Lua: they are not to be had here.
-file(MAKE_DIRECTORY ${WORK_DIR}/pkgconfig)
-execute_process(COMMAND pkg-config --variable pcfiledir libpcre2-8
-  OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
-file(COPY ${folder}/libpcre2-8.pc DESTINATION ${WORK_DIR}/pkgconfig)
-run(${CMAKE_COMMAND} -E env PKG_CONFIG_LIBDIR=${WORK_DIR}/pkgconfig
-  ${CMAKE_COMMAND} --no-warn-unused-cli -S ${WORK_DIR}/writer_only -B ${WORK_DIR}/writer_only_build -G ${GENERATOR}
-  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${COMPILER}
-  -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${flags}"
-  -D CMAKE_DISABLE_FIND_PACKAGE_CURL=ON -D CMAKE_DISABLE_FIND_PACKAGE_Arrow=ON)
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/writer_only_build)
-
-set(outside ${CMAKE_COMMAND} -E chdir ${WORK_DIR})
-run(${outside} ${WORK_DIR}/writer_only_build/saver runs/writer_only)
-run(${outside} ${build}/saver runs/outside)
-run(${outside} ${build}/reader runs/outside)
-run(${outside} ${build}/judge runs/outside)
-run(${outside} ${build}/everything runs/everything)
-
-# A hook that saves no gradients does not feed the rule of the program, which the command line of the program finds.
-file(WRITE ${WORK_DIR}/hook.json [[{"CollectionConfigurations": [{"CollectionName": "weights"}]}]])
-execute_process(COMMAND ${outside} ${build}/my_rule check hook.json --rule MyRule
-  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE error)
-if(NOT status EQUAL 1 OR NOT output MATCHES "^MyRule: the collection gradients is not saved\n")
-  message(SEND_ERROR "my_rule check ended with ${status}:\n${output}${error}")
-endif()
-execute_process(COMMAND ${outside} ${build}/my_rule watch runs/outside --rule MyRule --rule VanishingGradient --no-wait
-  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE error)
-if(NOT status EQUAL 1 OR NOT output MATCHES "\nMyRule +NoIssuesFound.*\nVanishingGradient +IssuesFound")
-  message(SEND_ERROR "my_rule watch ended with ${status}:\n${output}${error}")
-endif()
+# Each component asks for what it needs itself: everything else is not to be had here. PCRE2 is needed by all of them.
+set(needs_stats hwy)
+set(needs_s3 OpenSSL)
+set(needs_writer hwy)
+set(needs_trial hwy)
+set(needs_rules hwy CURL)
+set(needs_scripting ${needs_rules} lua5.4-c++)
+set(needs_command ${needs_scripting})
 if(WITH_S3)
-  run(${outside} ${build}/bucket s3://bucket/run)
+  list(APPEND needs_command OpenSSL)
 endif()
+set(needs_cupel ${needs_command})
+file(STRINGS ${prefix}/lib/cmake/cupel/cupelConfig.cmake components REGEX "^set\\(cupel_components ")
+string(REGEX REPLACE "^set\\(cupel_components |\\)$" "" components "${components}")
+separate_arguments(components)
+if(NOT "command" IN_LIST components)
+  message(FATAL_ERROR "the package file lists these components: ${components}")
+endif()
+foreach(component IN LISTS components)
+  set(pkgconfig ${WORK_DIR}/pkgconfig/${component})
+  set(modules libpcre2-8)
+  set(withheld)
+  foreach(package IN ITEMS CURL OpenSSL hwy)
+    if(NOT package IN_LIST needs_${component})
+      list(APPEND withheld -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+    endif()
+  endforeach()
+  if("lua5.4-c++" IN_LIST needs_${component})
+    list(APPEND modules lua5.4-c++)
+  endif()
+  foreach(module IN LISTS modules)
+    execute_process(COMMAND pkg-config --variable pcfiledir ${module}
+      OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(folder)  # a Lua of the cache comes along
+      file(COPY ${folder}/${module}.pc DESTINATION ${pkgconfig})
+    endif()
+  endforeach()
+  set(ENV{PKG_CONFIG_LIBDIR} ${pkgconfig})
+  set(build ${WORK_DIR}/components/${component})
+  build_project(${WORK_DIR}/component ${build} ${withheld} -D COMPONENT=${component} -D CMAKE_PREFIX_PATH=${prefix})
+  unset(ENV{PKG_CONFIG_LIBDIR})
+  run(${build}/program)
+endforeach()
+
+# Without CMake.
+if(EXISTS ${prefix}/lib/pkgconfig/cupel.pc)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
+  run(pkg-config --cflags --libs cupel)
+  separate_arguments(flags UNIX_COMMAND "${output} ${sanitizers}")
+  run(${COMPILER} -std=c++20 ${WORK_DIR}/consumer/any_location.cc -o ${WORK_DIR}/any_location ${flags})
+  if(WITH_S3)
+    run(${WORK_DIR}/any_location s3://bucket/run)
+  endif()
+endif()
+
 if(COMMAND_LINE)
-  run(${outside} ${prefix}/bin/cupel info runs/outside)
+  run(${prefix}/bin/cupel info ${WORK_DIR}/runs/outside)
   foreach(file IN ITEMS man/man1/cupel.1 bash-completion/completions/cupel zsh/site-functions/_cupel
       fish/vendor_completions.d/cupel.fish)
     if(NOT EXISTS ${prefix}/share/${file})

@@ -24,6 +24,7 @@
 
 #include "crash/saved_values.h"
 #include "cupel/core/error.h"
+#include "cupel/s3/s3_scheme.h"
 #include "cupel/store/local_store.h"
 #include "cupel/trial/trial.h"
 #include "cupel/trial/verify_run.h"
@@ -131,7 +132,8 @@ class Site {
         if (ended || found.severity == VerifyFinding::Severity::Damage)
           return found.file + ": " + found.problem;
       const auto trial = create_trial(copy.path());
-      if (create_trial(url())->steps() != trial->steps()) return "another client sees other steps";
+      if (create_trial(url(), {.schemes = {s3_scheme()}})->steps() != trial->steps())
+        return "another client sees other steps";
       if (trial->ended() != ended) return ended ? "it has not ended" : "it has ended";
       return defect_of_steps(*trial, acknowledged);
     } catch (const Error& error) {

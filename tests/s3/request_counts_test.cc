@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cupel/format/layout.h"
+#include "cupel/s3/s3_scheme.h"
 #include "cupel/trial/run_follower.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
@@ -126,6 +127,7 @@ TEST_F(RequestCounts, a_hook_makes_two_puts_for_a_segment_and_a_few_for_the_run)
   environment.set("AWS_ENDPOINT_URL_S3", endpoint());
   HookOptions options;
   options.out_dir = "s3://" + bucket() + "/hooked";
+  options.schemes = {s3_scheme()};
   options.spool_dir = (scratch / "spool").string();
   options.save_all = true;
   options.save_config = {.save_interval = 1};

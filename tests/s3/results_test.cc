@@ -7,6 +7,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_runner.h"
+#include "cupel/s3/s3_scheme.h"
 #include "cupel/trial/trial.h"
 #include "s3/s3_server.h"
 #include "store/scratch_directory.h"
@@ -32,7 +33,7 @@ class ResultsInABucket : public S3Test {
 
   /// Judges what is there of the run; returns how many lines were said.
   int judge(const std::string& out) {
-    const auto trial = create_trial(location("run"));
+    const auto trial = create_trial(location("run"), {.schemes = {s3_scheme()}});
     RuleRunner runner(*trial, {.wait = false, .out = out});
     runner.add("LossNotDecreasing", {{"num_steps", "1"}, {"tensor_regex", "loss"}});
     int said = 0;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cupel/core/error.h"
+#include "cupel/s3/s3_scheme.h"
 #include "cupel/store/open_store.h"
 #include "s3/fault_proxy.h"
 #include "s3/s3_server.h"
@@ -44,14 +45,23 @@ std::string pattern(std::size_t size) {
   return text;
 }
 
-TEST_F(S3StoreTest, open_store_opens_it_where_it_is_linked) {
+TEST_F(S3StoreTest, open_store_opens_it_by_its_scheme) {
   EnvironmentGuard environment;
   environment.set("AWS_ENDPOINT_URL", server().endpoint());
-  const auto store = open_store(" s3://" + bucket() + "/a/run/ ");
+  const StoreSchemes schemes = {s3_scheme()};
+  const auto store = open_store(" s3://" + bucket() + "/a/run/ ", schemes);
   EXPECT_EQ(store->location(), "s3://" + bucket() + "/a/run");
   store->put("b", bytes_of("x"));
   EXPECT_EQ(server().curl().get(bucket(), "a/run/b"), "x");
-  EXPECT_THROW(open_store("s3://"), UsageError);
+  EXPECT_THROW(open_store("s3://", schemes), UsageError);
+  EXPECT_THROW(open_store("s3://" + bucket()), UsageError);
+}
+
+TEST_F(S3StoreTest, a_scheme_has_the_options_of_its_stores) {
+  const auto store = open_store("s3://" + bucket() + "/run",
+                                {s3_scheme({.endpoint = server().endpoint(), .path_style = true})});
+  store->put("b", bytes_of("x"));
+  EXPECT_EQ(server().curl().get(bucket(), "run/b"), "x");
 }
 
 TEST_F(S3StoreTest, nothing_can_be_appended) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "scripting/lua_rule_fixture.h"
+#include "store/directory_scheme.h"
 
 namespace cupel::testing {
 namespace {
@@ -92,6 +93,14 @@ TEST(LuaRuleFile, a_limit_holds_while_the_file_is_read) {
   const std::string path = files.write("rule.lua", "\nwhile true do end");
   EXPECT_EQ(errors_text(read_lua_rules(path, {.instructions = 10'000})),
             "rule.lua:2: the limit of 10000 instructions is reached, in \"while true do end\"");
+}
+
+TEST(LuaRuleFile, is_read_by_the_schemes_that_are_passed) {
+  const RuleFiles files;
+  const std::string location = "dir://" + files.write("rule.lua", rule_file_with("name = 'Far'"));
+  const StoreSchemes schemes = {directory_scheme()};
+  EXPECT_EQ(lua_rule_reader({}, schemes)(location).definitions.at(0)->name, "Far");
+  EXPECT_THAT(errors_text(read_lua_rules(location)), HasSubstr("cannot open dir:// locations"));
 }
 
 // ---- require ----

@@ -187,8 +187,8 @@ struct MemoryIndexRun {
   }
   std::unique_ptr<Trial> open() const {
     return trial_detail::TrialView::make_trial(
-        std::make_shared<TrialIndex>(store, std::make_unique<MemoryIndex>(events, options),
-                                     options),
+        std::make_shared<trial_detail::TrialIndex>(
+            store, std::make_unique<MemoryIndex>(events, options), options),
         "in memory");
   }
 };

@@ -5,8 +5,9 @@
 
 namespace cupel {
 
-void request_stop(std::string_view location, const StopRequest& request) {
-  open_store(location)->put(kStopFile, encode_stop_file(request));
+void request_stop(std::string_view location, const StopRequest& request,
+                  const StoreSchemes& schemes) {
+  open_store(location, schemes)->put(kStopFile, encode_stop_file(request));
 }
 
 }  // namespace cupel

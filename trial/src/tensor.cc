@@ -20,6 +20,7 @@ namespace cupel {
 using trial_detail::HoldsTensor;
 using trial_detail::RowForm;
 using trial_detail::SnapshotView;
+using trial_detail::TrialIndex;
 using trial_detail::TrialView;
 
 namespace {

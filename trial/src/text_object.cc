@@ -14,7 +14,7 @@ bool TextObject::is_location(std::string_view text) noexcept {
   return !location_scheme(text).empty();
 }
 
-TextObject::TextObject(std::string_view location) {
+TextObject::TextObject(std::string_view location, const StoreSchemes& schemes) {
   constexpr std::string_view kBehindScheme = "://";
   const std::size_t slash = location.rfind('/');
   const std::size_t scheme = location.find(kBehindScheme);
@@ -22,7 +22,7 @@ TextObject::TextObject(std::string_view location) {
   if (slash == std::string_view::npos || slash <= place || slash + 1 == location.size())
     throw UsageError("a place and the name of an object are needed, as in s3://bucket/name: " +
                      std::string(location));
-  store_ = open_store(location.substr(0, slash));
+  store_ = open_store(location.substr(0, slash), schemes);
   key_ = location.substr(slash + 1);
   check_key(key_);
 }

@@ -27,6 +27,7 @@ using trial_detail::NameFilter;
 using trial_detail::NameLayout;
 using trial_detail::SnapshotView;
 using trial_detail::StepRows;
+using trial_detail::TrialIndex;
 using trial_detail::TrialView;
 using trial_detail::WorkerSteps;
 
@@ -120,7 +121,7 @@ std::unique_ptr<Trial> Trial::view() const {
 }
 
 std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options) {
-  std::shared_ptr<const Store> store = open_store(path);
+  std::shared_ptr<const Store> store = open_store(path, options.schemes);
   if (options.name.empty()) {
     const std::size_t begin = path.find_first_not_of(" \t\r\n");
     const std::size_t end = path.find_last_not_of(" \t\r\n");
@@ -131,6 +132,8 @@ std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options)
 
 const std::string& Trial::name() const noexcept { return view_->name; }
 std::string Trial::location() const { return view_->index->store().location(); }
+
+const StoreSchemes& Trial::schemes() const noexcept { return view_->index->schemes(); }
 
 std::string_view Trial::format() const noexcept { return view_->index->source().format(); }
 

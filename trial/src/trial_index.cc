@@ -26,11 +26,7 @@
 #include "environment_options.h"
 #include "step_merge.h"
 
-namespace cupel {
-
-using trial_detail::IndexSource;
-using trial_detail::IndexState;
-using trial_detail::PollTimer;
+namespace cupel::trial_detail {
 
 namespace {
 
@@ -61,7 +57,7 @@ void check_polling(const PollingOptions& options) {
 }
 
 std::optional<std::int64_t> wait_window_of(const TrialOptions& options) {
-  if (!options.wait_window) return trial_detail::wait_window_from_environment();
+  if (!options.wait_window) return wait_window_from_environment();
   if (*options.wait_window >= 1) return options.wait_window;
   throw UsageError("wait_window must be at least 1: " + std::to_string(*options.wait_window));
 }
@@ -75,20 +71,20 @@ std::shared_ptr<TrialIndex> TrialIndex::open(std::shared_ptr<const Store> store,
   check_polling(options.polling);
   std::shared_ptr<const TrialClock>& clock = options.polling.clock;
   if (!clock) clock = std::make_shared<const TrialClock>();
-  auto source = std::make_unique<trial_detail::CupelIndexSource>(*store, clock, options);
+  auto source = std::make_unique<CupelIndexSource>(*store, clock, options);
   return std::make_shared<TrialIndex>(std::move(store), std::move(source), options);
 }
 
 TrialIndex::TrialIndex(std::shared_ptr<const Store> store, std::unique_ptr<IndexSource> source,
                        const TrialOptions& options)
     : store_(std::move(store)),
+      schemes_(options.schemes),
       clock_(options.polling.clock),
       poll_timer_(store_->can_append() ? nullptr
                                        : std::make_shared<PollTimer>(clock_, options.polling)),
       source_(std::move(source)),
       reader_(*store_, *source_->data(), clock_, options.polling),
-      end_delay_(options.end_delay ? *options.end_delay
-                                   : trial_detail::end_delay_from_environment()),
+      end_delay_(options.end_delay ? *options.end_delay : end_delay_from_environment()),
       wait_window_(wait_window_of(options)),
       watch_(watch()),
       progress_(options.progress) {
@@ -241,7 +237,7 @@ void TrialIndex::publish_after_failure() {
 void TrialIndex::publish(bool ended) {
   const IndexState& state = source_->state();
   if (state.replaced) return;  // The newest snapshot is the last one of the run that was read.
-  static const auto no_steps = std::make_shared<const trial_detail::WorkerSteps>();
+  static const auto no_steps = std::make_shared<const WorkerSteps>();
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->data = source_->data();
   snapshot->collections = state.collections;
@@ -253,9 +249,9 @@ void TrialIndex::publish(bool ended) {
   for (const auto& [name, file] : state.collections->files()) names.insert(name);
   for (const std::string_view name : names) {
     const auto found = state.workers.find(name);
-    std::shared_ptr<const trial_detail::WorkerSteps> steps =
+    std::shared_ptr<const WorkerSteps> steps =
         found == state.workers.end() ? no_steps : found->second.steps;
-    const trial_detail::WorkerSteps::Sizes sizes = steps->sizes();
+    const WorkerSteps::Sizes sizes = steps->sizes();
     snapshot->workers.push_back(
         {*source_->data()->worker_names.emplace(name).first, std::move(steps), sizes});
   }
@@ -302,8 +298,7 @@ void TrialIndex::skip_slow_workers(Snapshot& snapshot) {
   snapshot.passed = std::max(snapshot.passed, skipped_to_);
   if (snapshot.passed == kEverything) return;
   std::vector<std::int64_t> waiting;
-  trial_detail::StepMerge steps(trial_detail::SnapshotView(&snapshot, std::nullopt),
-                                snapshot.passed + 1, kEverything);
+  StepMerge steps(SnapshotView(&snapshot, std::nullopt), snapshot.passed + 1, kEverything);
   for (auto parts = steps.next(); !parts.empty(); parts = steps.next())
     waiting.push_back(parts.front().rows->step);
   const auto window = static_cast<std::size_t>(*wait_window_);
@@ -314,4 +309,4 @@ void TrialIndex::skip_slow_workers(Snapshot& snapshot) {
   snapshot.passed = skipped_to_ = waiting[halves * half - 1];
 }
 
-}  // namespace cupel
+}  // namespace cupel::trial_detail

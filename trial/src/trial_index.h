@@ -21,7 +21,7 @@
 #include "value_cache.h"
 #include "value_reader.h"
 
-namespace cupel {
+namespace cupel::trial_detail {
 
 /// A thread that waits for changes of a run calls Watch::wait() for this long at most: a watch
 /// reports every change when its time is over, also one of which the store did not notify it.
@@ -35,15 +35,16 @@ class TrialIndex {
   /// does.
   static std::shared_ptr<TrialIndex> open(std::shared_ptr<const Store> store, TrialOptions options);
   /// Opens the run that `source` reads from `store`. `options` are checked and have a clock.
-  TrialIndex(std::shared_ptr<const Store> store, std::unique_ptr<trial_detail::IndexSource> source,
+  TrialIndex(std::shared_ptr<const Store> store, std::unique_ptr<IndexSource> source,
              const TrialOptions& options);
 
   const Store& store() const noexcept { return *store_; }
+  const StoreSchemes& schemes() const noexcept { return schemes_; }
   const TrialClock& clock() const noexcept { return *clock_; }
   /// For IndexSource::format(), has_ended() and writer_lock(), which any thread may call.
-  const trial_detail::IndexSource& source() const noexcept { return *source_; }
-  trial_detail::ValueReader& reader() noexcept { return reader_; }
-  trial_detail::ValueCache& values() noexcept { return values_; }
+  const IndexSource& source() const noexcept { return *source_; }
+  ValueReader& reader() noexcept { return reader_; }
+  ValueCache& values() noexcept { return values_; }
   /// Whether every request to the store costs time and money.
   bool requests_cost() const noexcept { return poll_timer_ != nullptr; }
 
@@ -80,11 +81,12 @@ class TrialIndex {
   void skip_slow_workers(Snapshot& snapshot) CUPEL_REQUIRES(refresh_mutex_);
 
   const std::shared_ptr<const Store> store_;
+  const StoreSchemes schemes_;
   const std::shared_ptr<const TrialClock> clock_;
-  const std::shared_ptr<trial_detail::PollTimer> poll_timer_;  // null where requests cost nothing
-  const std::unique_ptr<trial_detail::IndexSource> source_;
-  trial_detail::ValueReader reader_;
-  trial_detail::ValueCache values_;
+  const std::shared_ptr<PollTimer> poll_timer_;  // null where requests cost nothing
+  const std::unique_ptr<IndexSource> source_;
+  ValueReader reader_;
+  ValueCache values_;
   const std::chrono::milliseconds end_delay_;
   const std::optional<std::int64_t> wait_window_;
 
@@ -92,7 +94,7 @@ class TrialIndex {
   Mutex refresh_mutex_;
   std::unique_ptr<Watch> watch_;
   // Set while the run is opened.
-  trial_detail::IndexSource::Progress progress_ CUPEL_GUARDED_BY(refresh_mutex_);
+  IndexSource::Progress progress_ CUPEL_GUARDED_BY(refresh_mutex_);
   // The number of the source's errors that were reported.
   std::size_t damage_reported_ CUPEL_GUARDED_BY(refresh_mutex_) = 0;
   // The last poll did not read everything.
@@ -110,4 +112,4 @@ class TrialIndex {
   std::shared_ptr<const Snapshot> newest_ CUPEL_GUARDED_BY(newest_mutex_);
 };
 
-}  // namespace cupel
+}  // namespace cupel::trial_detail

@@ -13,7 +13,9 @@
 
 namespace cupel {
 
+using trial_detail::kLongestWait;
 using trial_detail::SnapshotView;
+using trial_detail::TrialIndex;
 
 namespace {
 

@@ -24,6 +24,7 @@ using trial_detail::SelectionState;
 using trial_detail::SnapshotView;
 using trial_detail::StepMerge;
 using trial_detail::StepPart;
+using trial_detail::TrialIndex;
 using trial_detail::ValueCache;
 using trial_detail::ValuePrefetch;
 

@@ -33,7 +33,7 @@ void Hook::State::open_store_of_run() {
     store = std::make_shared<LocalStore>(
         Spool::directory_of(options.spool_dir, {place, options.worker}));
   } else {
-    store = open_store(place);
+    store = open_store(place, options.schemes);
   }
   owns_store_ = true;
 }

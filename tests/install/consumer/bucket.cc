@@ -1,6 +1,7 @@
+// A program of single components names the stores that it opens. Nothing is sent.
+#include "cupel/s3/s3_scheme.h"
 #include "cupel/store/open_store.h"
 
 int main(int, char** argv) {
-  // Nothing is sent: that it opens proves that it was linked.
-  return cupel::open_store(argv[1])->location() == argv[1] ? 0 : 1;
+  return cupel::open_store(argv[1], {cupel::s3_scheme()})->location() == argv[1] ? 0 : 1;
 }

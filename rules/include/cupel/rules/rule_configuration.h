@@ -35,7 +35,7 @@ struct RuleConfiguration {
 
   /// The same as the definition's functions, with these parameters.
   RuleNeeds needs() const;
-  /// Opens the other runs and makes the rule.
+  /// Opens the other runs, by the schemes of `base`, and makes the rule.
   std::unique_ptr<Rule> make(Trial& base) const;
   /// Tells this use of the rule from another of the same name: parameters, other runs, code.
   std::string fingerprint() const;

@@ -43,7 +43,8 @@ struct RunnerOptions {
   /// not the options, decides where to begin and which rules have ended; actions are those of the
   /// new runner. `<out>.status.json` has the status of the rules.
   ///
-  /// "s3://bucket/name" names objects in the same way. Objects are put whole, and so no more often
+  /// "s3://bucket/name" names objects in the same way, in a store that TrialOptions::schemes of the
+  /// trial open. Objects are put whole, and so no more often
   /// than every `out_interval` (twice that from 4 MiB of lines on, thrice from 8 MiB on, and so
   /// on), at the end, and before an action begins. A second runner of this machine is refused; a
   /// runner of another machine takes the objects over, and the first runner ends at its next write.

@@ -5,6 +5,7 @@
 #include "cupel/rules/load_rules.h"
 #include "cupel/scripting/script_error.h"
 #include "cupel/scripting/script_limits.h"
+#include "cupel/store/store_scheme.h"
 
 namespace cupel {
 
@@ -18,7 +19,8 @@ namespace cupel {
 /// at a time, like every Rule.
 
 /// Reads a file of rules: runs it once, in a Lua state with these limits, and examines what it
-/// returns. `path` is a file or an object of a store ("s3://…" where this build can).
+/// returns. `path` is a file, or an object of a store ("s3://bucket/rule.lua") that open_store()
+/// opens with `schemes`.
 ///
 /// Every mistake of the file is in `errors`, with its line, and a file with errors gives no
 /// definitions. Nothing is thrown for the contents of the file.
@@ -27,9 +29,10 @@ namespace cupel {
 /// further rule runs the file again, in a state of its own, with the text that the file and its
 /// modules had when they were read. RuleDefinition::needs() and RuleDefinition::make() throw
 /// ScriptError where the script fails.
-RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits = {});
+RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits = {},
+                        const StoreSchemes& schemes = {});
 
-/// Returns read_lua_rules() with these limits, as load_rules() takes it.
-RuleFileReader lua_rule_reader(const ScriptLimits& limits = {});
+/// Returns read_lua_rules() with these limits and schemes, as load_rules() takes it.
+RuleFileReader lua_rule_reader(const ScriptLimits& limits = {}, const StoreSchemes& schemes = {});
 
 }  // namespace cupel

@@ -4,15 +4,17 @@
 #include <string_view>
 
 #include "cupel/store/store.h"
+#include "cupel/store/store_scheme.h"
 
 namespace cupel {
 
-/// Opens the store that a user's text names: a directory ("runs/mnist", "~/runs") or, in a program
-/// that is linked with cupel::s3, "s3://bucket/prefix". Blanks around it are trimmed. Throws
-/// UsageError for an empty text, for what is no place in a bucket, and for other schemes.
-std::unique_ptr<Store> open_store(std::string_view location);
+/// Opens the store that a user's text names: a directory ("runs/mnist", "~/runs"), or a location of
+/// one of `schemes` ("s3://bucket/prefix"). Empty `schemes` mean built_in_schemes(). Blanks around
+/// the text are trimmed. Throws UsageError for an empty text, for a scheme that is not among
+/// `schemes`, and for a text that is no location of its scheme.
+std::unique_ptr<Store> open_store(std::string_view location, const StoreSchemes& schemes = {});
 
-/// What such a text has before "://": "s3" of "s3://bucket/prefix", nothing of a path.
+/// Returns what a location has before "://": "s3" of "s3://bucket/prefix", nothing of a path.
 std::string_view location_scheme(std::string_view location) noexcept;
 
 }  // namespace cupel

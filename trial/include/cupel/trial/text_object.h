@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "cupel/store/store_scheme.h"
+
 namespace cupel {
 
 class Store;
@@ -18,7 +20,7 @@ class TextObject {
   static bool is_location(std::string_view text) noexcept;
 
   /// Throws UsageError if `location` names no object, or its store cannot be opened.
-  explicit TextObject(std::string_view location);
+  explicit TextObject(std::string_view location, const StoreSchemes& schemes = {});
   TextObject(std::shared_ptr<Store> store, std::string key);
 
   /// The object beside this one whose name is this one's and `suffix`.

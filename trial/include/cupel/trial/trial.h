@@ -65,6 +65,8 @@ class Trial {
   std::string location() const;
   /// The format of the run: "cupel".
   std::string_view format() const noexcept;
+  /// TrialOptions::schemes, by which a rule opens further locations.
+  const StoreSchemes& schemes() const noexcept;
 
   /// The sorted steps of a mode (Global: all global steps).
   std::vector<std::int64_t> steps(Mode mode = Mode::Global,
@@ -144,7 +146,8 @@ class Trial {
   std::unique_ptr<trial_detail::TrialView> view_;
 };
 
-/// Opens a run: a directory, or "s3://bucket/prefix" where this build can.
+/// Opens a run: a directory, or a location of one of options.schemes, such as "s3://bucket/prefix".
+/// Throws what open_store() and the constructor of Trial throw.
 std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options = {});
 
 }  // namespace cupel

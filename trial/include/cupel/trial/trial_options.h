@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "cupel/store/store_scheme.h"
 #include "cupel/trial/polling_options.h"
 #include "cupel/trial/step_range.h"
 
@@ -38,6 +39,9 @@ struct TrialOptions {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
   /// How a run is polled in a store in which every request costs.
   PollingOptions polling = {};
+  /// The stores that create_trial() can open beside directories, and that rules over the trial can
+  /// open: other runs, results, requests to stop. Empty: built_in_schemes().
+  StoreSchemes schemes = {};
 };
 
 }  // namespace cupel

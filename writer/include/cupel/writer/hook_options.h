@@ -9,6 +9,7 @@
 #include "cupel/core/collection.h"
 #include "cupel/core/reduction.h"
 #include "cupel/core/save_config.h"
+#include "cupel/store/store_scheme.h"
 
 namespace cupel {
 
@@ -59,9 +60,13 @@ enum class OnError {
 
 /// How a Hook saves. Every field has a default but out_dir.
 struct HookOptions {
-  /// A directory, or "s3://bucket/prefix" in a program that is linked with cupel::s3. "~/" is the
+  /// A directory, or a location of one of `schemes`, such as "s3://bucket/prefix". "~/" is the
   /// home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or the process id.
   std::string out_dir = {};
+  /// The stores that out_dir may name beside directories. Empty: built_in_schemes(), which are all
+  /// stores of the build in a program that links cupel::cupel. Another program passes its own, such
+  /// as {s3_scheme()}.
+  StoreSchemes schemes = {};
   Existing existing = Existing::Refuse;
 
   /// Collections to save, beside those that are always saved (losses; metrics where the profile has
