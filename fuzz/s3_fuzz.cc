@@ -11,7 +11,7 @@
 #include "../s3/src/url.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace cupel::s3;
+  using namespace cupel::s3_detail;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read_error(text);
   read_element(text, "InitiateMultipartUploadResult/UploadId");

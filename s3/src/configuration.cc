@@ -1,3 +1,9 @@
+// Makes one Configuration of options, environment and profile, in the order in which AWS's own
+// tools look settings up: an option wins over a variable, a variable over the profile, the profile
+// over the default. The profile is read by functions that the caller passes, so that this source
+// knows no library. It runs in the constructor of a store and sends nothing. A setting with an
+// illegal value is a UsageError that quotes the value, without what may be a password.
+
 #include "configuration.h"
 
 #include <algorithm>
@@ -6,7 +12,7 @@
 #include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 std::string environment(const char* name) {
@@ -16,7 +22,7 @@ std::string environment(const char* name) {
 
 bool is_true(std::string_view text) { return same_but_for_case(text, "true"); }
 
-/// Asks one place after another for a setting; an empty answer counts as none.
+/// Looks a setting up in one source after another. An empty value counts as none.
 class Lookup {
  public:
   Lookup(const S3Options& options, const ProfileReader& reader)
@@ -37,7 +43,7 @@ class Lookup {
     return reader_.of_profile(profile_, setting, !profile_.empty()).value_or("");
   }
 
-  /// Of the section that the profile names: what is said of S3 alone.
+  /// Returns a setting for S3 alone, from the section that the profile names in `services`.
   std::string of_services(const char* setting) const {
     const std::string services = of_profile("services");
     return services.empty() ? "" : reader_.of_services(services, setting).value_or("");
@@ -75,7 +81,7 @@ std::optional<Url> find_endpoint(const S3Options& options, const Lookup& lookup)
 
 void check_bounds(const S3Options& options) {
   const auto require = [](bool holds, const char* what) {
-    if (!holds) throw UsageError(std::string("An option of S3 makes no sense: ") + what);
+    if (!holds) throw UsageError(std::string("An option of S3 is illegal: ") + what);
   };
   using std::chrono::milliseconds;
   require(options.connect_limit > milliseconds(0), "connect_limit must be above 0");
@@ -136,4 +142,4 @@ Configuration resolve(const S3Options& options, const S3Location& location,
   return result;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,6 +1,11 @@
 // The S3Client on AWS's Common Runtime. It uses the runtime's connections, TLS, credentials and
-// signatures, and not its S3 meta requests: those keep whatever a server sends in memory before
-// anybody may object, hide status and words of a 500 or 503, and cannot end a request that hangs.
+// signatures, and not its S3 meta requests: those keep the whole answer of a server in memory
+// without a limit, hide status and message of a 500 or 503, and cannot end a request that hangs.
+//
+// The calling thread signs, and waits for its request; the runtime's threads send and receive. All
+// stores of the process with the same settings share one client. A failure is a TransportError, and
+// secrets are removed from what a server sends back. In a child after fork() every call fails,
+// because the runtime's threads are not there.
 
 #include "crt_client.h"
 
@@ -18,12 +23,12 @@
 #include "cupel/core/error.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using Signable = Handle<aws_signable, aws_signable_destroy>;
 
-constexpr std::size_t kMostServers = 32;  // that answers point to
+constexpr std::size_t kMostServers = 32;  // to which redirects may lead
 
 /// What signing left in the message, or why it failed. It is done when aws_sign_request_aws()
 /// returns, because the credentials are there.
@@ -67,9 +72,9 @@ void sign(aws_http_message* message, const HttpRequest& request, const Credentia
                          "the request could not be signed: " + crt_text(signing.error));
 }
 
-/// Servers may repeat in an error what they were sent. What must not be told is taken out.
+/// Removes a secret from an answer: servers may repeat the request in an error.
 void withhold(HttpResponse& response, std::string_view secret) {
-  constexpr std::size_t kShortest = 16;  // anything shorter is none, and may be a part of a word
+  constexpr std::size_t kShortest = 16;  // a shorter text is no secret, and may be a part of a word
   if (secret.size() < kShortest) return;
   const auto clean = [&](std::string text) {
     for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
@@ -90,7 +95,7 @@ std::string_view header_of(const aws_http_message* message, std::string_view nam
                                                                                : std::string_view();
 }
 
-/// What clients differ by.
+/// Clients with different keys are different objects.
 using Key = std::tuple<std::string, std::string, std::string, std::string, bool, std::int64_t>;
 
 class CrtClient final : public S3Client {
@@ -132,7 +137,7 @@ class CrtClient final : public S3Client {
   const TlsContext tls_;
   CredentialsSource credentials_;
   Mutex mutex_;
-  // They only get more.
+  // Connections are added and never removed.
   std::map<std::string, Connections> connections_ CUPEL_GUARDED_BY(mutex_);
 };
 
@@ -163,4 +168,4 @@ std::shared_ptr<S3Client> shared_client(const Configuration& configuration) {
   return client;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

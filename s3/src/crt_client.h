@@ -5,11 +5,11 @@
 #include "configuration.h"
 #include "s3_client.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
-/// The client of this process for such a configuration, made where there is none. It goes with the
-/// last who holds it. Throws UsageError when the authorities to trust cannot be read,
-/// TransportError in a child of the process that made the first client.
+/// Returns the client of this process for the configuration, and makes it where there is none. The
+/// client lives as long as a pointer to it. Throws UsageError when the authorities to trust cannot
+/// be read, TransportError in a child of the process that made the first client.
 std::shared_ptr<S3Client> shared_client(const Configuration& configuration);
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,10 @@
+// Connections of the AWS runtime to one server: opening, waiting for one, giving it back.
+//
+// The calling thread waits for an Arrival, which a callback on a thread of the runtime fills in.
+// Each side may end first, so the Arrival is shared: a caller that stops waiting marks it unwanted,
+// and the callback then gives the connection back. Failing to connect and failing TLS are
+// TransportError; a failed TLS negotiation is reported to all waiting calls at once.
+
 #include "crt_connections.h"
 
 #include <aws/http/proxy.h>
@@ -11,7 +18,7 @@
 #include "proxy.h"
 #include "s3_client.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 namespace {
 
@@ -21,7 +28,7 @@ constexpr std::uint64_t kIdleMilliseconds = 3000;
 
 }  // namespace
 
-/// A connection that is on its way. The caller may give up before it comes.
+/// A connection that is being opened. The caller may stop waiting before it is open.
 struct Arrival {
   Mutex mutex;
   StoppableCondition come;
@@ -40,8 +47,9 @@ struct Arrival {
   }
 };
 
-/// Who waits for a connection to one server. When TLS fails there they are told at once: the
-/// library itself says so ten to thirty seconds later, lest an attacker learn why.
+/// The calls that wait for a connection to one server. When TLS fails, they end at once: the
+/// library itself reports that failure ten to thirty seconds later, to hide the reason from
+/// attackers.
 class Waiting {
  public:
   void add(std::shared_ptr<Arrival> arrival) {
@@ -137,9 +145,9 @@ Lease::Lease(const Connections& connections, const std::stop_token& stop)
       arrival->unwanted = true;
   }
   connections.waiting_->remove(arrival);
-  // The arrival changes no more: a thread that comes later finds it done, or unwanted.
+  // From here on the arrival does not change: later callbacks find it done, or unwanted.
   const MutexLock lock(arrival->mutex);
-  if (!arrival->done) throw TransportError(Trouble::Stopped, "connecting was given up");
+  if (!arrival->done) throw TransportError(Trouble::Stopped, "connecting was stopped");
   connection_ = arrival->connection;
   if (connection_ != nullptr) return;
   const bool of_tls = arrival->error == AWS_IO_TLS_ERROR_NEGOTIATION_FAILURE ||
@@ -152,4 +160,4 @@ Lease::~Lease() {
   if (connection_ != nullptr) aws_http_connection_manager_release_connection(manager_, connection_);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -10,7 +10,7 @@
 #include "crt_runtime.h"
 #include "url.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 struct Arrival;
 class Waiting;
@@ -29,7 +29,7 @@ class Connections {
   Manager manager_;
 };
 
-/// A connection of theirs, given back at the end.
+/// One of the connections, which the destructor gives back.
 class Lease {
  public:
   /// Throws TransportError: Unreachable, Untrusted or Stopped.
@@ -45,4 +45,4 @@ class Lease {
   aws_http_connection* connection_ = nullptr;
 };
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,11 @@
+// Runs the command that a profile names as credential_process, and reads its output, a JSON object.
+//
+// The runtime calls ask_process() on the thread that asks for credentials. The command has a
+// minute, 64 KiB of output, no standard input, and a process group of its own, which is killed
+// afterwards. A command that fails, takes longer, or prints anything else gives no credentials, and
+// the chain in crt_credentials.cc asks the next provider. What it prints is secret and is in no
+// message.
+
 #include "crt_credential_process.h"
 
 #include <aws/common/date_time.h>
@@ -17,18 +25,18 @@
 #include "crt_profile.h"
 
 extern "C" {
-#include <aws/common/json.h>  // says nothing of C++ itself
+#include <aws/common/json.h>  // declares its functions without extern "C"
 
 extern char** environ;
 }
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::chrono::seconds kLongest{60};
 constexpr std::size_t kMostOutput = std::size_t{64} << 10U;
 
-/// A shell that runs a command in a process group of its own, killed when this goes.
+/// A shell that runs a command in a process group of its own; the destructor kills the group.
 class Command {
  public:
   explicit Command(const std::string& text) {
@@ -48,7 +56,7 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// What it printed, if it ended well and in time.
+  /// Returns the output of the command, if it ended with status 0 and in time.
   std::optional<std::string> result() {
     std::string text;
     if (process_ <= 0 || !read_all(text)) return std::nullopt;
@@ -106,7 +114,7 @@ std::string member(const Json& object, std::string_view name) {
   return std::string(view(text));
 }
 
-/// Seconds since 1970; as late as can be where none is given; nothing for what is no time.
+/// Returns seconds since 1970: the latest possible for an empty text, nothing for an illegal one.
 std::optional<std::uint64_t> expiration(const std::string& text) {
   if (text.empty()) return UINT64_MAX;
   aws_date_time time{};
@@ -116,7 +124,7 @@ std::optional<std::uint64_t> expiration(const std::string& text) {
   return static_cast<std::uint64_t>(aws_date_time_as_epoch_secs(&time));
 }
 
-/// Null when it is not what such a command has to print.
+/// Returns null for a text that is not the output of such a command.
 aws_credentials* read_credentials(const std::string& output) {
   const Json object(aws_json_value_new_from_string(aws_default_allocator(), cursor(output)));
   if (!object || !aws_json_value_is_object(object.get())) return nullptr;
@@ -137,7 +145,7 @@ static int ask_process(void* command, aws_on_get_credentials_callback_fn callbac
   try {
     const auto output = Command(*static_cast<const std::string*>(command)).result();
     if (output) credentials = read_credentials(*output);
-  } catch (const std::exception&) {  // not through the library
+  } catch (const std::exception&) {  // no exception passes through the library
   }
   const int error =
       credentials == nullptr ? AWS_AUTH_CREDENTIALS_PROVIDER_PROCESS_SOURCE_FAILURE : 0;
@@ -166,4 +174,4 @@ CredentialsProvider process_provider(const std::string& profile) {
   return provider;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,5 +1,11 @@
-// The library's default chain leaves credential_process out and takes no token of a container from
-// a file, so the chain is put together here.
+// The chain of providers of credentials: environment, profile, credential_process, web identity,
+// container, instance. The library's default chain has no credential_process and reads no token of
+// a container from a file, so this source makes a chain of its own.
+//
+// The calling thread waits for an Answer, which a callback on a thread of the runtime fills in; a
+// caller may stop waiting before. Credentials are kept for 15 minutes, or until shortly before they
+// expire. Without any, get() is a TransportError and the next call makes the chain again, because
+// files and variables may have changed.
 
 #include "crt_credentials.h"
 
@@ -15,7 +21,7 @@
 #include "s3_client.h"
 #include "url.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::uint64_t kRefreshMilliseconds = 15 * 60 * 1000;
@@ -25,7 +31,7 @@ std::string container_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The container's token: of the variable, or of the file that a variable names.
+/// Returns the container's token: from a variable, or from the file that a variable names.
 std::string container_token() {
   const std::string path = container_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   if (path.empty()) return container_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
@@ -35,8 +41,9 @@ std::string container_token() {
   return token;
 }
 
-/// A token goes unencrypted only to this machine and to the addresses that hosts give containers.
-bool may_be_told(const Origin& origin) {
+/// Whether a server may get the token. Without TLS only this machine may, and the addresses that
+/// hosts give to containers.
+bool may_get_token(const Origin& origin) {
   return origin.tls || is_loopback(origin.host) || origin.host == "169.254.170.2" ||
          origin.host == "169.254.170.23" || origin.host == "fd00:ec2::23";
 }
@@ -46,7 +53,7 @@ CredentialsProvider container_provider(aws_tls_ctx* tls) {
   const std::string full = container_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   const std::string token = container_token();
   const auto url = parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
-  if (!url || !may_be_told(url->origin) || (url->origin.tls && tls == nullptr)) return nullptr;
+  if (!url || !may_get_token(url->origin) || (url->origin.tls && tls == nullptr)) return nullptr;
   aws_credentials_provider_ecs_options options{};
   options.bootstrap = shared_bootstrap();
   options.host = cursor(url->origin.host);
@@ -94,7 +101,7 @@ CredentialsProvider web_identity_provider(aws_tls_ctx* tls) {
       aws_credentials_provider_new_sts_web_identity(aws_default_allocator(), &options));
 }
 
-/// Every provider that has something to go by, in the order in which they are asked.
+/// Returns every provider that is configured, in the order in which they are asked.
 std::vector<CredentialsProvider> make_providers(const std::string& profile, aws_tls_ctx* tls) {
   std::vector<CredentialsProvider> providers;
   const auto add = [&](CredentialsProvider provider) {
@@ -106,7 +113,7 @@ std::vector<CredentialsProvider> make_providers(const std::string& profile, aws_
   add(profile_provider(profile, tls));
   add(process_provider(profile));
   add(web_identity_provider(tls));
-  // Who asks for such a profile does not want to be this machine.
+  // A user who names such a profile does not want the credentials of this machine.
   if (signs_in_by_sso(profile)) return providers;
   CredentialsProvider container = container_provider(tls);
   add(container ? std::move(container) : instance_provider());
@@ -130,7 +137,7 @@ CredentialsProvider make_chain(const std::string& profile, aws_tls_ctx* tls) {
       aws_credentials_provider_new_cached(aws_default_allocator(), &options));
 }
 
-/// One query's answer. The caller may give up before it comes.
+/// The answer to one query. The caller may stop waiting before it is there.
 struct Answer {
   Mutex mutex;
   StoppableCondition come;
@@ -184,9 +191,9 @@ Credentials CredentialsSource::get(const std::stop_token& stop) {
   static_cast<void>(given.release());
   MutexLock lock(answer->mutex);
   if (!answer->come.wait(lock, stop, [&]() CUPEL_REQUIRES(answer->mutex) { return answer->done; }))
-    throw TransportError(Trouble::Stopped, "the wait for credentials was given up");
+    throw TransportError(Trouble::Stopped, "waiting for credentials was stopped");
   if (!answer->credentials) {
-    forget();  // files and variables may have something the next time
+    forget();  // files and variables may have credentials the next time
     if (signs_in_by_sso(profile_))
       throw TransportError(Trouble::SignsInBySso, "profile '" + profile_ + "'");
     throw TransportError(Trouble::NoCredentials, crt_text(answer->error));
@@ -194,4 +201,4 @@ Credentials CredentialsSource::get(const std::stop_token& stop) {
   return std::move(answer->credentials);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -7,7 +7,7 @@
 #include "crt_runtime.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 using Credentials = Handle<const aws_credentials, aws_credentials_release>;
 
@@ -20,7 +20,7 @@ class CredentialsSource {
 
   /// Throws TransportError: NoCredentials or Stopped.
   Credentials get(const std::stop_token& stop);
-  /// The next get() asks all providers anew.
+  /// Lets the next get() ask all providers again.
   void forget();
 
  private:
@@ -33,4 +33,4 @@ class CredentialsSource {
   std::shared_ptr<aws_credentials_provider> provider_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,12 @@
+// One request and its answer on one connection of the AWS runtime.
+//
+// The runtime's threads call on_headers(), on_body() and on_complete(); the calling thread waits in
+// await(), where it also ends a transfer that moves too few bytes, and one whose caller stops. A
+// body goes straight into the caller's memory, and never beyond it: more bytes than the request
+// allows end the exchange, as do headers of more than 64 KiB. Ending means closing the connection
+// and waiting for on_complete(), so that no callback comes later. Each way to fail is a Trouble of
+// its own.
+
 #include "crt_exchange.h"
 
 #include <algorithm>
@@ -9,15 +18,15 @@
 #include "cupel/core/mutex.h"
 #include "cupel/core/number_text.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using Stream = Handle<aws_http_stream, aws_http_stream_release>;
 
 constexpr std::size_t kMostHeaderBytes = std::size_t{64} << 10U;
 constexpr std::size_t kLongestValue = 4096;
-constexpr std::size_t kMostText = std::size_t{64} << 10U;        // kept of what an error says
-constexpr std::uint64_t kMostRefusal = std::uint64_t{1} << 20U;  // read of it
+constexpr std::size_t kMostText = std::size_t{64} << 10U;        // of an error, kept
+constexpr std::uint64_t kMostRefusal = std::uint64_t{1} << 20U;  // of an error, read
 constexpr std::string_view kKept[] = {"content-length",
                                       "content-range",
                                       "etag",
@@ -41,7 +50,8 @@ struct BodyStream {
 
 BodyStream& body_of(aws_input_stream* stream) { return *static_cast<BodyStream*>(stream->impl); }
 
-// Static, because names of C are everybody's, also those in a namespace without a name.
+// Static, because functions with C linkage have one name in the whole program, also those in an
+// anonymous namespace.
 extern "C" {
 
 static int seek_body(aws_input_stream* stream, std::int64_t offset, aws_stream_seek_basis basis) {
@@ -230,7 +240,7 @@ int Exchange::on_body(std::string_view data) {
   return AWS_OP_SUCCESS;
 }
 
-/// Spreads what came over the pieces.
+/// Copies received bytes into the pieces.
 int Exchange::take(std::string_view data) {
   while (!data.empty()) {
     if (piece_ == request_.into.size()) return refuse(Trouble::TooLong);
@@ -265,12 +275,12 @@ void Exchange::fail(int error) const {
     case Trouble::Silent:
       throw TransportError(trouble_, "the server is silent or too slow");
     case Trouble::TooLong:
-      throw TransportError(trouble_, "the answer is longer than what was asked for");
+      throw TransportError(trouble_, "the answer is longer than the request allows");
     case Trouble::Stopped:
-      throw TransportError(trouble_, "the call was ended");
+      throw TransportError(trouble_, "the call was stopped");
     default:
       throw TransportError(trouble_, crt_text(error));
   }
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

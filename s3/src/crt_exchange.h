@@ -11,11 +11,11 @@
 #include "cupel/core/mutex.h"
 #include "s3_client.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 using Message = Handle<aws_http_message, aws_http_message_release>;
 
-/// One request and its answer on one connection. Made, signed from outside, run once.
+/// One request and its answer on one connection. The caller signs message(), then calls run() once.
 ///
 /// The library calls back on its own threads; all of them are done with this object when run()
 /// returns, also when it throws.
@@ -32,7 +32,7 @@ class Exchange {
   /// Closes the connection when the answer fails, stays away, or `stop` asks for it.
   HttpResponse run(aws_http_connection* connection, const std::stop_token& stop);
 
-  /// What the library calls; AWS_OP_ERR ends the exchange.
+  /// The library calls these functions; AWS_OP_ERR ends the exchange.
   int on_headers(aws_http_stream* stream, aws_http_header_block block,
                  const aws_http_header* headers, std::size_t count);
   int on_headers_done(aws_http_header_block block);
@@ -51,8 +51,8 @@ class Exchange {
   Message message_;
   HttpResponse response_;
   std::size_t header_bytes_ = 0;
-  std::size_t piece_ = 0;         // which one is filled
-  std::uint64_t piece_done_ = 0;  // bytes of it
+  std::size_t piece_ = 0;         // index of the piece that is filled
+  std::uint64_t piece_done_ = 0;  // bytes of that piece
   std::uint64_t text_bytes_ = 0;  // of an answer that is no success
   Trouble trouble_ = Trouble::Broken;
   std::atomic<std::uint64_t> moved_ = 0;  // bytes in both directions
@@ -63,4 +63,4 @@ class Exchange {
   int error_ CUPEL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

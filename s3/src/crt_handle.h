@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
-/// Owns what a C library made; released by the function that the library has for it.
+/// Owns an object of a C library, which the library's own function releases.
 template <auto kRelease>
 struct Releaser {
   template <class T>
@@ -32,4 +32,4 @@ inline std::string_view view(const aws_byte_cursor& bytes) {
 /// The words of the C library for its error code.
 inline std::string crt_text(int error) { return aws_error_str(error); }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

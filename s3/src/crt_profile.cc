@@ -1,3 +1,12 @@
+// Reads AWS's configuration files by the parser of the AWS runtime.
+//
+// The parser knows profiles only and refuses a whole file for a section of another kind with
+// settings below a setting, as `services` sections have. So this source gives it the sections of
+// profiles, and reads a `services` section as if it were a profile. ProfilesFile does the same for
+// providers of the library, which take a path: the copy is a file in memory. A missing file has no
+// settings; a missing profile that the user named is a UsageError. Files are read again at each
+// call.
+
 #include "crt_profile.h"
 
 #include <aws/common/string.h>
@@ -15,7 +24,7 @@
 #include "crt_runtime.h"
 #include "cupel/core/error.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using String = Handle<aws_string, aws_string_destroy>;
@@ -31,7 +40,7 @@ std::string config_path() {
   return path ? aws_string_c_str(path.get()) : "";
 }
 
-/// "services x" of a line "[ services x ] # of ours"; nothing for any other line.
+/// Returns "services x" for a line "[ services x ] # comment"; nothing for any other line.
 std::optional<std::string> heading_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   const std::size_t end = line.find(']');
@@ -49,16 +58,16 @@ std::optional<std::string> heading_of(std::string_view line) {
   return heading;
 }
 
-/// Nothing where there is no such file.
+/// Returns nothing where there is no such file.
 std::optional<std::string> read_config() {
   std::ifstream file(config_path());
   if (!file) return std::nullopt;
   std::ostringstream text;
-  text << file.rdbuf();  // of a directory, nothing
+  text << file.rdbuf();  // a directory gives no bytes
   return std::move(text).str();
 }
 
-/// The lines of those sections whose headings are wanted, with the headings if they are, too.
+/// Returns the lines of the sections whose headings are wanted, with or without the headings.
 template <class IsWanted>
 std::string sections_of(const std::string& text, bool with_headings, IsWanted is_wanted) {
   std::istringstream lines(text);
@@ -72,8 +81,7 @@ std::string sections_of(const std::string& text, bool with_headings, IsWanted is
   return kept;
 }
 
-/// The library knows profiles alone, and gives a file up that has settings below a setting anywhere
-/// else, as `services` sections do.
+/// Returns the sections of profiles.
 std::string profiles_of(const std::string& text) {
   return sections_of(text, true, [](const std::string& heading) {
     return heading == "default" || heading.starts_with("profile ");
@@ -96,7 +104,7 @@ const aws_profile_property* find(const aws_profile* profile, const std::string& 
   return profile == nullptr ? nullptr : aws_profile_get_property(profile, name.get());
 }
 
-/// Both files made one; null when there is none.
+/// Merges both files; null when there is none.
 Profiles read_files() {
   aws_allocator* const allocator = aws_default_allocator();
   const auto text = read_config();
@@ -127,7 +135,7 @@ std::optional<std::string> read_profile(const std::string& profile, const std::s
 
 std::optional<std::string> read_services(const std::string& services, const std::string& setting) {
   initialize_library();
-  // It is read as if it were a profile.
+  // The section is read as if it were a profile.
   const std::string section =
       sections_of(read_config().value_or(""), false,
                   [&](const std::string& heading) { return heading == "services " + services; });
@@ -162,4 +170,4 @@ bool signs_in_by_sso(const std::string& profile) {
   return signs_in(profile) || (source && signs_in(*source));
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

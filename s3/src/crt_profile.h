@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 /// Both functions of a ProfileReader (see configuration.h). They read the files where AWS's own
 /// tools do, also as AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name them. "" is the profile
@@ -12,8 +12,8 @@ std::optional<std::string> read_profile(const std::string& profile, const std::s
                                         bool must_exist);
 std::optional<std::string> read_services(const std::string& services, const std::string& setting);
 
-/// The configuration file for the library to read, as it is, or where it holds more than profiles,
-/// in memory without the rest, which the library would stumble over.
+/// The configuration file for the library to read: the file itself, or, where it has other sections
+/// than profiles, a copy in memory without them, because the library refuses such a file.
 class ProfilesFile {
  public:
   ProfilesFile();
@@ -32,4 +32,4 @@ class ProfilesFile {
 /// Center).
 bool signs_in_by_sso(const std::string& profile);
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -13,12 +13,12 @@
 #include <new>
 #include <thread>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
-std::atomic<pid_t> maker = 0;  // the process that has the threads
+std::atomic<pid_t> maker = 0;  // the process that made the threads
 
-/// Threads that begin while one lives get no signals: those are for the program's own.
+/// Threads that begin while such an object lives get no signals: the threads of the program do.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -91,4 +91,4 @@ TlsContext make_tls_context(bool verify, const std::string& ca_bundle, std::stri
   return context;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,12 @@
+// Makes a Failure of an answer that is no success, and of a TransportError: the cause in words,
+// advice for the user, and whether to retry now or later.
+//
+// A table has the codes of S3 and of servers that speak its protocol; a status without a known code
+// stands for one. Only 5xx, throttling, timeouts and damage in transit are retried now. The texts
+// of a service are cut to 300 bytes and made printable, and no other part of its answer gets into a
+// message, since it may repeat secrets of the request. These are functions without state, for any
+// thread.
+
 #include "failure.h"
 
 #include <algorithm>
@@ -5,14 +14,14 @@
 #include "cupel/core/number_text.h"
 #include "replies.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::size_t kLongestText = 300;
 
 enum class Retry { Never, Later, Now };  // Now includes Later
 
-/// What a code means to its user. Services differ in codes; those of one line mean the same.
+/// The meaning of an error code of S3.
 struct Known {
   std::string_view code;
   std::string_view cause;
@@ -70,7 +79,7 @@ constexpr Known kKnown[] = {
     {"XAmzContentSHA256Mismatch", kTransit, "", Retry::Now},
 };
 
-/// For answers without a code that is known: those to HEAD have none.
+/// The codes for answers without a known code. Answers to HEAD have none.
 constexpr std::pair<int, std::string_view> kCodeOfStatus[] = {
     {301, "PermanentRedirect"},  {302, "TemporaryRedirect"},  {303, "TemporaryRedirect"},
     {307, "TemporaryRedirect"},  {308, "PermanentRedirect"},  {401, "AccessDenied"},
@@ -102,7 +111,7 @@ std::string facts_of(const HttpResponse& response, const ErrorReply& reply) {
   return facts;
 }
 
-/// Retry-After in seconds; dates are not read, they would need the service's clock.
+/// Reads Retry-After in seconds. Dates are not read: they are times of the service's clock.
 std::chrono::milliseconds pause_of(const HttpResponse& response) {
   const auto seconds = parse_integer<unsigned>(response.header("retry-after"));
   return std::chrono::seconds(std::min(seconds.value_or(0), 3600U));
@@ -131,7 +140,7 @@ Failure failure_of(const HttpResponse& response, std::string_view permission) {
   const std::string_view header = response.header("x-amz-bucket-region");
   const std::string_view region = header.empty() ? std::string_view(reply.region) : header;
   if (is_elsewhere && !region.empty()) failure.advice += ", " + printable(region);
-  // An unknown code of a failing server passes as its status says.
+  // An unknown code of a failing server is retried as its status is.
   if (response.status >= 500 && response.status != 501 && response.status != 507)
     failure.again = failure.later = true;
   failure.credentials_expired = failure.cause == kExpired;
@@ -161,7 +170,7 @@ Failure failure_of(const TransportError& error) {
                   Retry::Later);
     case Trouble::SignsInBySso:
       return make("the profile signs in by SSO, which is not supported",
-                  "after 'aws sso login', name in AWS_PROFILE another profile that says "
+                  "after 'aws sso login', name in AWS_PROFILE another profile with "
                   "credential_process = aws configure export-credentials --profile <this one>",
                   Retry::Later);
     case Trouble::Untrusted:
@@ -194,4 +203,4 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

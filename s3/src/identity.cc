@@ -6,7 +6,7 @@
 
 #include "cupel/core/number_text.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 int number(std::string_view text, std::size_t at, std::size_t size) {
@@ -44,4 +44,4 @@ std::string identity_of(std::string_view etag, std::string_view last_modified) {
   return std::string(etag).append(" ").append(last_modified);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -8,7 +8,7 @@
 #include "identity.h"
 #include "replies.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::uint64_t kLargestPage = std::uint64_t{8} << 20U;  // 1000 keys, all of them encoded
@@ -16,7 +16,7 @@ constexpr int kMostEmptyPages = 100;
 constexpr std::size_t kMostObjects = 10'000'000;
 
 struct Question {
-  std::string base;    // what all names of the store begin with
+  std::string base;    // of all names of the store
   std::string prefix;  // of the keys
   std::string after;   // a key
 };
@@ -44,13 +44,13 @@ ListReply read_page(Session& session, const Question& question, const std::strin
   call.at_most = kLargestPage;
   call.flaw = [&](const HttpResponse& response) {
     page = read_listing(response.text());
-    return page ? nullptr : "it is no listing";
+    return page ? nullptr : "it is no complete listing";
   };
   session.call(call);
   return *std::move(page);
 }
 
-/// Adds what is asked for. Services that do not know start-after answer with more.
+/// Adds the objects that were asked for. Services that do not know start-after list more.
 void add_objects(const ListReply& page, const Question& question, std::vector<ObjectInfo>& found) {
   for (const ListedObject& object : page.objects) {
     if (!object.name.starts_with(question.base)) continue;
@@ -75,7 +75,7 @@ std::vector<ObjectInfo> list_objects(Session& session, std::string_view prefix,
   do {
     const ListReply page = read_page(session, question, token);
     empty_pages = page.objects.empty() ? empty_pages + 1 : 0;
-    // A service that goes round in circles would have us listen for ever.
+    // A service may repeat pages for ever.
     const std::string begin = page.objects.empty() ? "" : page.objects.front().name;
     const bool repeats =
         !page.next.empty() && (page.next == token || (!begin.empty() && begin == first));
@@ -91,4 +91,4 @@ std::vector<ObjectInfo> list_objects(Session& session, std::string_view prefix,
   return found;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -9,7 +9,7 @@
 
 #include "cupel/core/mutex.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 void run_parallel(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& task) {
@@ -39,4 +39,4 @@ void run_parallel(std::size_t count, std::size_t threads,
   if (first.error) std::rethrow_exception(first.error);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -6,7 +6,7 @@
 
 #include "url.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 /// "example.com" and ".example.com" stand for the domain and all below it.
@@ -32,4 +32,4 @@ bool goes_by_proxy(std::string_view host) {
   return true;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 std::uint64_t end_of(const Fetch& fetch) noexcept { return fetch.offset + fetch.size; }
@@ -52,4 +52,4 @@ void spread_results(std::span<const Fetch> fetches, std::span<Store::Range> rang
   }
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,11 @@
+// Reads the XML answers of S3: errors, listings, single elements.
+//
+// read_xml() checks that a document is well-formed and calls the functions here at the end of each
+// element. They take the few elements that S3Store uses, and limit what a hostile server can make
+// of them: a continuation token has at most 4 KiB, a size at most kLargestObject, and a listing
+// without its end, or with an unreadable name, is no listing. An error that cannot be read has
+// empty fields. The functions have no state and may run on any thread.
+
 #include "replies.h"
 
 #include <utility>
@@ -7,7 +15,7 @@
 #include "url.h"
 #include "xml.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::size_t kLongestToken = 4096;
@@ -15,10 +23,10 @@ constexpr std::size_t kLongestToken = 4096;
 /// Gathers a listing while the document is read.
 class Listing {
  public:
-  void hear(std::string_view path, std::string_view text) {
+  void take_element(std::string_view path, std::string_view text) {
     constexpr std::string_view kObject = "ListBucketResult/Contents";
     if (path.starts_with(kObject))
-      path.size() == kObject.size() ? end_object() : hear_of_object(path, text);
+      path.size() == kObject.size() ? end_object() : take_object_field(path, text);
     else if (path == "ListBucketResult")
       complete_ = true;
     else if (path == "ListBucketResult/EncodingType")
@@ -27,13 +35,13 @@ class Listing {
       truncated_ = text == "true";
     else if (path == "ListBucketResult/NextContinuationToken")
       reply_.next = text;
-    // It goes back in a URL.
+    // The token becomes a part of a URL.
     if (reply_.next.size() > kLongestToken) broken_ = true;
   }
 
   std::optional<ListReply> take() {
     if (!complete_ || broken_ || truncated_ == reply_.next.empty()) return std::nullopt;
-    // The kind of encoding may be told behind the keys.
+    // The element with the kind of encoding may follow the keys.
     for (ListedObject& object : reply_.objects) {
       if (!encoded_) continue;
       auto name = percent_decode(object.name);
@@ -44,7 +52,7 @@ class Listing {
   }
 
  private:
-  void hear_of_object(std::string_view path, std::string_view text) {
+  void take_object_field(std::string_view path, std::string_view text) {
     const std::string_view name = path.substr(path.find('/') + 1);
     if (name == "Contents/Key") object_.name = text;
     if (name == "Contents/ETag") object_.etag = text;
@@ -86,8 +94,9 @@ ErrorReply read_error(std::string_view document) {
 
 std::optional<ListReply> read_listing(std::string_view document) {
   Listing listing;
-  const bool whole = read_xml(
-      document, [&](std::string_view path, std::string_view text) { listing.hear(path, text); });
+  const bool whole = read_xml(document, [&](std::string_view path, std::string_view text) {
+    listing.take_element(path, text);
+  });
   return whole ? listing.take() : std::nullopt;
 }
 
@@ -99,4 +108,4 @@ std::optional<std::string> read_element(std::string_view document, std::string_v
   return whole ? found : std::nullopt;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -6,22 +6,22 @@
 #include <string_view>
 #include <vector>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
-/// What a service says when it refuses; empty where it does not say.
+/// The error in an answer of the service. A field that is not there is empty.
 struct ErrorReply {
   std::string code;
   std::string message;
-  std::string region;  // where the bucket is
+  std::string region;  // the bucket's
   std::string request_id;
 };
 
-/// Never fails: what cannot be read is left empty. Nothing else is taken out of the document, which
-/// may repeat the token it was sent.
+/// Reads an error. A field that cannot be read stays empty. No other part of the document is read,
+/// because it may repeat the session token of the request.
 ErrorReply read_error(std::string_view document);
 
-/// No service takes larger objects. Who claims to have one is not believed: others make room for
-/// what they are told.
+/// The largest size that is believed: no service stores larger objects, and callers allocate memory
+/// for the size that an answer has.
 inline constexpr std::uint64_t kLargestObject = std::uint64_t{1} << 50U;
 
 /// One object of a listing. The time has whole seconds, in the form of the header Last-Modified.
@@ -37,10 +37,11 @@ struct ListReply {
   std::string next;  // token of the next page; empty on the last one
 };
 
-/// Nothing when it is no listing, or an incomplete one.
+/// Returns nothing for an answer that is no listing, or an incomplete one.
 std::optional<ListReply> read_listing(std::string_view document);
 
-/// The text of one element, "InitiateMultipartUploadResult/UploadId"; nothing without it.
+/// Returns the text of one element, such as "InitiateMultipartUploadResult/UploadId"; nothing if it
+/// is missing.
 std::optional<std::string> read_element(std::string_view document, std::string_view path);
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -19,7 +19,7 @@ bool looks_like_an_address(std::string_view bucket) noexcept {
   return std::ranges::all_of(bucket, is_part) && std::ranges::count(bucket, '.') == 3;
 }
 
-/// Why no bucket can be called so, as a phrase; null when one can.
+/// Returns why the text cannot be the name of a bucket, as a phrase; null when it can.
 const char* bucket_defect(std::string_view bucket) noexcept {
   if (bucket.empty()) return "it is missing";
   if (bucket.size() < 3 || bucket.size() > 63) return "it must have 3 to 63 characters";

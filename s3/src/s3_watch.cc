@@ -1,3 +1,11 @@
+// Watches a prefix of a bucket by comparing listings.
+//
+// One thread waits; wake() may come from any other, and stops a listing that is under way. The
+// pause between two listings is shortest after a change and doubles while nothing changes, because
+// each listing costs money. A request that fails is not retried and counts as no change; the next
+// listing finds what has changed. The session of a listing is made for it alone, so that stopping
+// it leaves the store usable.
+
 #include "s3_watch.h"
 
 #include <algorithm>
@@ -10,7 +18,7 @@
 #include "listing.h"
 #include "session.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -18,7 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
-/// How often a listing of several pages is read from its beginning, and not only behind its end.
+/// One of so many requests reads a listing of several pages from its beginning; the others read
+/// what is new behind its end.
 constexpr int kLooksPerWhole = 16;
 
 class S3Watch final : public Watch {
@@ -30,7 +39,7 @@ class S3Watch final : public Watch {
         location_(std::move(location)),
         prefix_(prefix),
         pause_(configuration.options.shortest_look) {
-    // The next look is the retry.
+    // A failed request is not retried: the watch lists again soon.
     configuration_.options.attempts = 1;
     look(true);
   }
@@ -68,8 +77,9 @@ class S3Watch final : public Watch {
     woken_ = false;
   }
 
-  /// A listing of one page is always read whole: new, replaced and removed objects cost the same
-  /// request. Of a longer one most looks read what is new at its end, where runs grow.
+  /// Lists, and returns whether anything differs from the previous listing. A listing of one page
+  /// is always read whole, since that is one request anyway. Of a longer listing most calls read
+  /// the new objects at its end, where runs grow.
   bool look(bool whole) {
     whole = whole || known_.size() < kPage || ++looks_ % kLooksPerWhole == 0;
     bool differs = false;
@@ -91,7 +101,7 @@ class S3Watch final : public Watch {
     return differs;
   }
 
-  /// Nothing when the service cannot be asked just now: the next look will tell.
+  /// Returns nothing when the request fails: the next one will find the changes.
   std::optional<std::vector<ObjectInfo>> list(const std::string& after) {
     Session session(client_, configuration_, location_);
     const Looking looking(*this, session);
@@ -102,7 +112,7 @@ class S3Watch final : public Watch {
     }
   }
 
-  /// Lets wake() end the session while it lists.
+  /// Registers the session while it lists, so that wake() can stop it.
   class Looking {
    public:
     Looking(S3Watch& watch, Session& session) : watch_(watch) { set(&session); }
@@ -141,4 +151,4 @@ std::unique_ptr<Watch> watch_bucket(std::shared_ptr<S3Client> client,
   return std::make_unique<S3Watch>(std::move(client), configuration, location, prefix);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,12 @@
+// Session sends the requests of one store: address, retries, redirects, errors.
+//
+// The calling thread sends and waits. A failure that may pass, such as 503, is retried here and
+// nowhere else: up to S3Options::attempts times within retry_limit, after pauses chosen at random
+// below a limit that doubles, or after Retry-After. An answer with a flaw counts as such a failure.
+// Expired credentials are read again once. Redirects lead to another region of AWS or stay on the
+// same host. Everything else, and the last failure, is a StoreError that names location, bucket,
+// object, HTTP status and the number of attempts. stop() ends running calls from any thread.
+
 #include "session.h"
 
 #include <algorithm>
@@ -7,7 +16,7 @@
 #include "cupel/core/mutex.h"
 #include "replies.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -19,8 +28,8 @@ bool is_redirect(int status) noexcept {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/// Requests carry the session token, so they go only where the configured server's owner is, and
-/// never from TLS to none.
+/// Whether a redirect may be followed. Requests carry the session token, so they go only to servers
+/// of the owner of the configured one, and never from TLS to a server without it.
 bool may_follow(const Origin& from, const Origin& to) noexcept {
   const bool same_owner =
       from.host == to.host || (is_s3_of_aws(from.host) && is_s3_of_aws(to.host));
@@ -34,7 +43,7 @@ milliseconds random_below(milliseconds limit) {
 
 }  // namespace
 
-/// Counts the attempts of one call and pauses between them.
+/// Counts the attempts of one call, and waits between them.
 class Session::Attempts {
  public:
   Attempts(const S3Options& options, std::stop_token stop)
@@ -43,7 +52,7 @@ class Session::Attempts {
   int made() const noexcept { return made_; }
   void begin() noexcept { ++made_; }
 
-  /// Whether another attempt is due, after the pause before it.
+  /// Waits, and returns whether to retry.
   bool pause(const Failure& failure) {
     if (!failure.again || made_ >= options_.attempts) return false;
     const milliseconds asked = std::min(failure.asked_pause, options_.longest_pause);
@@ -83,7 +92,7 @@ HttpResponse Session::call(const Call& call) {
     attempts.begin();
     Failure failure;
     if (auto response = attempt(call, failure)) return *std::move(response);
-    // Tools that renew credentials write them to the profile while we run.
+    // Tools that renew credentials write them to the profile while the process runs.
     if (failure.credentials_expired && !std::exchange(renewed, true)) {
       client_->forget_credentials();
       failure.again = true;
@@ -145,8 +154,8 @@ HttpRequest Session::address(const Call& call) const {
   return request;
 }
 
-/// Changes the request to go where the answer points; false if it points nowhere, or not to where
-/// requests may go.
+/// Changes the request to follow a redirect. Returns false if the answer is none, or leads where
+/// requests may not go.
 bool Session::redirect(const HttpResponse& response, const Call& call, HttpRequest& request) {
   if (!is_redirect(response.status) && response.status != 400) return false;
   const ErrorReply reply = read_error(response.text());
@@ -174,4 +183,4 @@ std::string Session::region() const {
   return region_;
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

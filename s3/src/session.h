@@ -14,9 +14,9 @@
 #include "failure.h"
 #include "s3_client.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
-/// One request in the words of S3; everything is borrowed for the time of the call.
+/// One request to S3. All that it points to is borrowed for the time of the call.
 struct Call {
   std::string_view action;      // for messages: "read the object"
   std::string_view permission;  // for messages: "s3:GetObject"
@@ -28,27 +28,27 @@ struct Call {
   std::span<const std::byte> body = {};
   std::span<const Piece> into = {};
   std::uint64_t at_most = 1U << 20U;
-  /// Times the limit on silence, for what takes servers long.
+  /// A factor for the limit on silence, for requests that take servers long.
   int patience = 1;
-  /// Answers with these statuses are returned as successes are, not thrown.
+  /// Answers with these statuses are returned like successes, and not thrown.
   std::vector<int> answers = {};
-  /// What is wrong with a success, or null; then it is asked for again.
+  /// Returns what is wrong with a success, or null. A request with a wrong answer is retried.
   std::function<const char*(const HttpResponse&)> flaw = {};
 };
 
-/// Talks to one bucket: addresses requests, retries what may pass, follows redirects, and makes
-/// errors of the rest. Several threads may call.
+/// Sends requests to one bucket: adds the address, retries failures that may pass, follows
+/// redirects, and throws StoreError for other failures. Several threads may call.
 class Session {
  public:
   Session(std::shared_ptr<S3Client> client, Configuration configuration, S3Location location);
 
-  /// A success, or one of `call.answers`. Throws StoreError.
+  /// Returns a success, or an answer with one of the statuses `call.answers`. Throws StoreError.
   HttpResponse call(const Call& call);
 
-  /// Throws what call() would, for an answer that it was told to return.
+  /// Throws the error that call() throws for such an answer without `call.answers`.
   [[noreturn]] void refuse(const Call& call, const HttpResponse& response) const;
 
-  /// Ends calls that are under way and refuses later ones.
+  /// Ends running calls, and lets later ones fail.
   void stop() noexcept { stop_.request_stop(); }
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
@@ -58,7 +58,8 @@ class Session {
  private:
   class Attempts;
 
-  /// Sends it once; follows redirects. Nothing and `failure` when it did not work.
+  /// Sends the request once and follows redirects. Returns nothing, and sets `failure`, when it
+  /// failed.
   std::optional<HttpResponse> attempt(const Call& call, Failure& failure);
   StoreError error(const Call& call, const Failure& failure, std::string_view effort) const;
   HttpRequest address(const Call& call) const;
@@ -70,8 +71,8 @@ class Session {
   const S3Location location_;
   std::stop_source stop_;
   mutable Mutex mutex_;
-  // Where the bucket turned out to be.
+  // The bucket's region, as the last redirect names it.
   std::string region_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

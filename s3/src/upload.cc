@@ -1,3 +1,11 @@
+// Puts an object: one PUT, or an upload in parts where it is larger than S3Options::largest_put.
+//
+// The caller's thread uploads, with helpers for the parts of one call. Each request is retried by
+// Session. When a part fails in the end, the upload is aborted, so that the service keeps no parts,
+// and the first failure is thrown. A failure of the last request may mean that only its answer was
+// lost: the object is then compared with what was uploaded, by checksum and size. Readers see the
+// old object or the whole new one.
+
 #include "upload.h"
 
 #include <algorithm>
@@ -11,12 +19,12 @@
 #include "parallel.h"
 #include "replies.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::uint64_t kMostParts = 10'000;
 constexpr std::size_t kLongestId = 4096;
-constexpr int kPatience = 10;  // putting parts together may take minutes
+constexpr int kPatience = 10;  // completing an upload may take the service minutes
 
 Call put_call(Session& session, std::string_view key, const char* action) {
   Call call;
@@ -63,7 +71,7 @@ class Upload {
     std::string id;
     call.flaw = [&](const HttpResponse& response) {
       id = read_element(response.text(), "InitiateMultipartUploadResult/UploadId").value_or("");
-      return id.empty() || id.size() > kLongestId ? "it names no upload" : nullptr;
+      return id.empty() || id.size() > kLongestId ? "the id of the upload is missing" : nullptr;
     };
     session_.call(call);
     id_ = "uploadId=" + percent_encode(id, Slashes::Encode);
@@ -76,7 +84,7 @@ class Upload {
     call.body = bytes_.subspan(static_cast<std::size_t>(offset));
     call.body = call.body.first(std::min<std::size_t>(call.body.size(), part_size_));
     call.flaw = [](const HttpResponse& response) {
-      return response.header("etag").empty() ? "it has no ETag" : nullptr;
+      return response.header("etag").empty() ? "its ETag is missing" : nullptr;
     };
     etags_[part] = session_.call(call).header("etag");
   }
@@ -114,21 +122,21 @@ class Upload {
     call.query = id_;
     call.body = std::as_bytes(std::span(text));
     call.patience = kPatience;
-    // Errors may come behind a 200 that was sent to keep the connection alive.
+    // An error may follow a 200 that the service sent to keep the connection alive.
     call.flaw = [](const HttpResponse& response) {
       const bool done = read_element(response.text(), "CompleteMultipartUploadResult").has_value();
-      return done ? nullptr : "it does not say that the upload is complete";
+      return done ? nullptr : "the upload is not complete";
     };
     try {
       session_.call(call);
     } catch (const StoreError&) {
-      // An upload that was completed is gone, and where the answer was lost nobody knows it.
+      // Where the answer was lost, a retry finds no upload, although the object is there.
       if (!is_there()) throw;
     }
   }
 
   bool is_there() {
-    Call call = put_call(session_, key_, "look whether an upload is complete");
+    Call call = put_call(session_, key_, "check that an upload is complete");
     call.method = "HEAD";
     call.answers = {404};
     const HttpResponse response = session_.call(call);
@@ -143,7 +151,7 @@ class Upload {
       call.query = id_;
       call.answers = {404};
       session_.call(call);
-    } catch (const std::exception&) {  // what failed before is what is told
+    } catch (const std::exception&) {  // the caller throws the first failure
     }
   }
 
@@ -174,4 +182,4 @@ void upload(Session& session, std::string_view key, std::span<const std::byte> b
   session.call(call);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -6,16 +6,16 @@
 
 #include "session.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
-/// Metadata that goes with each object: the CRC-32C of its bytes in eight hexadecimal digits, and
-/// their number. An answer that was changed on its way does not agree with it.
+/// The metadata of each object that cupel writes: the CRC-32C of its bytes in eight hexadecimal
+/// digits, and their number. Reading compares both with the answer.
 inline constexpr std::string_view kChecksumHeader = "x-amz-meta-cupel-crc32c";
 inline constexpr std::string_view kSizeHeader = "x-amz-meta-cupel-size";
 std::string checksum_text(std::span<const std::byte> bytes);
 
 /// Puts one object: in one request, or in parts where it is larger than options().largest_put. An
-/// upload in parts that fails is given up, so that its parts are not kept and paid for.
+/// upload in parts that fails is aborted, so that the service does not keep its parts.
 void upload(Session& session, std::string_view key, std::span<const std::byte> bytes);
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,9 @@
+// URLs and percent-encoding, as S3's signatures and listings need them. Texts come from options,
+// from profiles and from answers of servers, so a URL is taken apart by a strict reader: a host of
+// letters, digits, dots and hyphens or an address, a port, no user, no blank, no control character.
+// A text that is not such a URL gives nothing. The functions have no state and may run on any
+// thread.
+
 #include "url.h"
 
 #include <algorithm>
@@ -5,14 +11,14 @@
 #include "cupel/core/ascii.h"
 #include "cupel/core/number_text.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 bool is_unreserved(char c) noexcept { return is_word(c) || c == '-' || c == '.' || c == '~'; }
 
 bool is_visible(char c) noexcept { return c > ' ' && c < '\x7f'; }
 
-/// "c" of "a.b.c", which becomes "a.b".
+/// Removes the last label of a host, and returns it: "c" of "a.b.c", which becomes "a.b".
 std::string_view take_last_label(std::string_view& host) noexcept {
   const std::size_t dot = host.rfind('.');
   const std::string_view label = host.substr(dot + 1);
@@ -27,7 +33,7 @@ bool is_address(std::string_view host) noexcept {
       host, [](char c) { return hexadecimal_value(c) >= 0 || c == ':' || c == '.'; });
 }
 
-/// Splits "host:port" or "[address]:port" into the origin; false if it is neither.
+/// Splits "host:port" or "[address]:port" into the origin. Returns false for any other text.
 bool read_authority(std::string_view text, Origin& origin) {
   std::size_t end = text.find(':');
   if (text.starts_with('[')) {
@@ -117,7 +123,7 @@ bool is_s3_of_aws(std::string_view host) noexcept {
   if (host.ends_with(".cn")) host.remove_suffix(3);
   if (!host.ends_with(kDomain)) return false;
   host.remove_suffix(kDomain.size());
-  // What is left ends in s3, s3-eu-west-1, s3.eu-west-1 or s3.dualstack.eu-west-1.
+  // The rest ends in s3, s3-eu-west-1, s3.eu-west-1 or s3.dualstack.eu-west-1.
   const auto is_s3 = [](std::string_view label) {
     return label == "s3" || label.starts_with("s3-");
   };
@@ -127,4 +133,4 @@ bool is_s3_of_aws(std::string_view host) noexcept {
   return is_s3(label);
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

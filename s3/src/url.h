@@ -5,24 +5,24 @@
 #include <string>
 #include <string_view>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 
 enum class Slashes { Keep, Encode };
 
-/// Percent-encodes everything but letters, digits and "-._~", as signatures want it.
+/// Percent-encodes everything but letters, digits and "-._~", as signatures require.
 std::string percent_encode(std::string_view text, Slashes slashes);
 
-/// Reads what listings encode, where '+' is a blank; nothing if a '%' is not followed by two
-/// hexadecimal digits.
+/// Decodes a text of a listing, where '+' is a blank. Returns nothing if a '%' is not followed by
+/// two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text);
 
-/// Who answers: scheme, host and port.
+/// A server: scheme, host and port.
 struct Origin {
   bool tls = true;
   std::string host;  // an IPv6 address without its brackets
   std::uint16_t port = 443;
 
-  /// As in the header Host: without a port that the scheme implies.
+  /// Returns the text for the header Host, without a port that the scheme implies.
   std::string authority() const;
   bool operator==(const Origin&) const = default;
 };
@@ -33,7 +33,8 @@ struct Url {
   std::string target;
 };
 
-/// Nothing if it is no such URL, names a user, or holds blanks or control characters.
+/// Returns nothing for a text that is no such URL, names a user, or has blanks or control
+/// characters.
 std::optional<Url> parse_url(std::string_view text);
 
 bool is_loopback(std::string_view host) noexcept;
@@ -42,4 +43,4 @@ bool is_loopback(std::string_view host) noexcept;
 /// are names that anybody can have.
 bool is_s3_of_aws(std::string_view host) noexcept;
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -1,3 +1,11 @@
+// A reader of the small XML documents that S3 answers with. It reads from the front to the end
+// once, with one listener call per element, and keeps the path and the text of open elements only.
+//
+// Documents come from servers and are not trusted: declarations are refused, so that no entity can
+// expand, nesting has a limit of 16, and character references must be legal. A document with a
+// mistake ends with false. The caller limits the size of the document. The reader has no state of
+// its own between calls and may run on any thread.
+
 #include "xml.h"
 
 #include <optional>
@@ -7,13 +15,13 @@
 #include "cupel/core/number_text.h"
 #include "cupel/core/utf8.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 constexpr std::size_t kDeepest = 16;
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// "#38" or "#x26"; nothing for what no document may contain.
+/// Reads "#38" or "#x26"; nothing for a character that no document may have.
 std::optional<std::uint32_t> character_of(std::string_view reference) {
   const bool hexadecimal = reference.starts_with("#x");
   reference.remove_prefix(hexadecimal ? 2 : 1);
@@ -76,7 +84,7 @@ class Reader {
     if (rest_.starts_with("<?")) return skip_to("?>").has_value();
     if (rest_.starts_with("<!--")) return skip_to("-->").has_value();
     if (rest_.starts_with("<![CDATA[")) return read_cdata();
-    if (rest_.starts_with("<!")) return false;  // declares entities, perhaps
+    if (rest_.starts_with("<!")) return false;  // may declare entities
     const auto tag = skip_to(">");
     if (!tag) return false;
     std::string_view inside = tag->substr(1, tag->size() - 2);
@@ -95,7 +103,7 @@ class Reader {
     return true;
   }
 
-  /// Takes everything up to and with `end`.
+  /// Takes the text up to `end`, with it.
   std::optional<std::string_view> skip_to(std::string_view end) {
     const std::size_t at = rest_.find(end);
     if (at == std::string_view::npos) return std::nullopt;
@@ -104,7 +112,7 @@ class Reader {
     return taken;
   }
 
-  /// "Key" of "s3:Key xmlns='…'".
+  /// Returns "Key" for "s3:Key xmlns='…'".
   static std::string_view name_of(std::string_view tag) {
     tag = tag.substr(0, tag.find_first_of(kBlanks));
     const std::size_t colon = tag.find(':');
@@ -144,4 +152,4 @@ bool read_xml(std::string_view document, const XmlListener& listener) {
   return Reader(document, listener).read();
 }
 
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -8,7 +8,7 @@
 
 #include "cupel/core/error.h"
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 namespace {
 
 constexpr int kAlways = O_CLOEXEC | O_NONBLOCK;
@@ -62,4 +62,4 @@ void fail(const std::string& root, std::string_view key, std::string_view doing,
   throw StoreError(std::string(key), may_pass(error), what, root);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

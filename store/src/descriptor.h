@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 
 /// Owns a file descriptor.
 class Descriptor {
@@ -22,14 +22,14 @@ class Descriptor {
   explicit operator bool() const noexcept { return number_ >= 0; }
   int get() const noexcept { return number_; }
   int release() noexcept { return std::exchange(number_, -1); }
-  /// Closes and tells how it went: some file systems report a failed write only here.
+  /// Closes, and returns whether that succeeded: some file systems report a failed write only here.
   bool close() noexcept;
 
  private:
   int number_ = -1;
 };
 
-/// Repeats a system call that a signal interrupted; errno is the call's.
+/// Repeats a system call while signals interrupt it. errno is that of the call.
 template <class Call>
 auto uninterrupted(const Call& call) noexcept {
   for (;;) {
@@ -43,7 +43,7 @@ auto uninterrupted(const Call& call) noexcept {
 Descriptor open_path(const char* path, int flags) noexcept;
 Descriptor open_at(const Descriptor& directory, const char* name, int flags) noexcept;
 
-/// Whether errno says that there is no such object: nothing there, or something that is not
+/// Whether errno means that there is no such object: nothing there, or something that is not
 /// followed.
 bool means_absent(int error) noexcept;
 
@@ -53,4 +53,4 @@ bool means_absent(int error) noexcept;
 [[noreturn]] void fail(const std::string& root, std::string_view key, std::string_view doing,
                        int error);
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

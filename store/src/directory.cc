@@ -1,3 +1,11 @@
+// Directories of a LocalStore: opening, making, listing, and the facts about one file.
+//
+// Every path is walked part by part with openat() and O_NOFOLLOW, so no link below the root is
+// followed, also none that is planted meanwhile. A listing skips whole directories that cannot have
+// a wanted key. Functions return an empty result and errno, or throw the StoreError with the root
+// as location. A file or directory that disappears during a listing is left out. The functions have
+// no state and may run on any thread.
+
 #include "directory.h"
 
 #include <dirent.h>
@@ -14,7 +22,7 @@
 #include <thread>
 #include <utility>
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
@@ -32,8 +40,8 @@ bool sync_above(const std::string& path) {
   return above && sync(above);
 }
 
-/// Calls `step(directory, name)` for each part of a directory path, with the directory it is in;
-/// the answer is the directory for the next part.
+/// Calls `step(directory, name)` for each part of a path, with the directory of the part. `step`
+/// returns the directory for the next part.
 template <class Step>
 Descriptor descend(Descriptor directory, std::string_view path, const Step& step) {
   while (directory && !path.empty()) {
@@ -54,13 +62,13 @@ struct CloseListing {
 };
 using Listing = std::unique_ptr<DIR, CloseListing>;
 
-/// Walks below one prefix, leaving out whole directories that hold nothing of interest.
+/// Lists the objects below one prefix, and skips directories that cannot have any.
 class Lister {
  public:
   Lister(const std::string& root, std::string_view prefix, std::string_view after)
       : root_(root), prefix_(prefix), after_(after) {}
 
-  /// Lists a directory whose objects' keys begin with `above` ("" or "a/b/").
+  /// Lists a directory. The keys of its objects begin with `above`, "" or "a/b/".
   void list(Descriptor directory, const std::string& above) {
     const int number = directory.get();
     const Listing listing(::fdopendir(number));
@@ -107,7 +115,7 @@ class Lister {
     if (info)
       found_.push_back(*std::move(info));
     else if (!means_absent(errno))
-      fail(root_, key, "look at the file", errno);
+      fail(root_, key, "examine the file", errno);
   }
 
   void descend_into(const Descriptor& directory, const dirent& entry, const std::string& key) {
@@ -169,8 +177,8 @@ std::optional<ObjectInfo> look_at(const Descriptor& directory, const char* name,
     errno = ENOENT;
     return std::nullopt;
   }
-  // The time of birth tells a file from a later one that was given the same inode number, and put()
-  // has successors born later. Appending moves the other times, so they are of no use here.
+  // The time of birth distinguishes a file from a later one with the same inode number; put() waits
+  // until it differs. Appending changes the other times, so they cannot identify a file.
   const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
   std::array<char, 96> identity{};
   std::snprintf(identity.data(), identity.size(), "%x:%x:%llx:%llx.%x", facts.stx_dev_major,
@@ -186,7 +194,7 @@ void await_later_birth(const Descriptor& directory, const char* name) {
   if ((facts.stx_mask & STATX_BTIME) == 0) return;
   const auto birth =
       std::pair(std::int64_t{facts.stx_btime.tv_sec}, std::int64_t{facts.stx_btime.tv_nsec});
-  constexpr int kMostTries = 20;  // a clock that was set back does not hold us up
+  constexpr int kMostTries = 20;  // the clock may have been set back
   for (int i = 0; i < kMostTries; ++i) {
     timespec tick = {};
     ::clock_gettime(CLOCK_REALTIME_COARSE, &tick);
@@ -210,4 +218,4 @@ std::vector<ObjectInfo> list_objects(const std::string& root, std::string_view p
   return std::move(lister).sorted();
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

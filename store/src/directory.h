@@ -9,7 +9,7 @@
 #include "cupel/store/store.h"
 #include "descriptor.h"
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 
 /// A key cut at its last '/': "a/b/c" is "a/b" and "c".
 struct KeyParts {
@@ -29,19 +29,19 @@ Descriptor open_directory(const std::string& root, std::string_view directory,
 /// Fsyncs the root and every directory from there to `directory`; on failure false and errno.
 bool sync_directories(const std::string& root, std::string_view directory);
 
-/// What there is to know of an object; nothing, and errno, if `name` is absent or no regular file.
+/// Returns the facts about an object; nothing, and errno, if `name` is absent or no regular file.
 std::optional<ObjectInfo> look_at(const Descriptor& directory, const char* name,
                                   std::string_view key);
 
-/// Returns when a file made from now on is born later than the file `name` was, at most some 20 ms
-/// later. The clock of the file system moves in ticks of some milliseconds.
+/// Waits until a new file has a later time of birth than the file `name`, 20 ms at most: the clock
+/// of the file system moves in ticks of some milliseconds.
 void await_later_birth(const Descriptor& directory, const char* name);
 
 /// Store::list in a directory.
 std::vector<ObjectInfo> list_objects(const std::string& root, std::string_view prefix,
                                      std::string_view after);
 
-/// Whether a name in a directory is that of a file still being written.
+/// Whether a name in a directory is that of a file that is being written.
 inline bool is_temporary(std::string_view name) noexcept { return name.ends_with(".tmp"); }
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

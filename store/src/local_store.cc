@@ -1,3 +1,12 @@
+// LocalStore: objects as files of a directory.
+//
+// Any thread may call; the state is constant after hold_directory(). put() writes a temporary file
+// and renames it, so readers see the old or the new object. append() refuses a file of another
+// length, and cuts the file back when a write fails. No link below the root is followed
+// (directory.cc). A failed system call is a StoreError with the key and the root as location,
+// retryable where the cause may pass, and StoreFull where the disk is full. After a failure of a
+// held directory that was moved meanwhile, the error names that cause.
+
 #include "cupel/store/local_store.h"
 
 #include <fcntl.h>
@@ -22,11 +31,11 @@
 namespace cupel {
 namespace {
 
-using internal::Descriptor;
-using internal::fail;
-using internal::Missing;
-using internal::open_at;
-using internal::uninterrupted;
+using store_detail::Descriptor;
+using store_detail::fail;
+using store_detail::Missing;
+using store_detail::open_at;
+using store_detail::uninterrupted;
 
 constexpr std::size_t kMostAtOnce = 1U << 30U;  // Linux moves less than 2 GiB per call
 
@@ -44,11 +53,11 @@ std::string expanded(std::string root) {
   return root;
 }
 
-/// What is left of the pieces while a file takes them in parts of its own choice.
+/// The rest of the pieces while write calls take parts of them.
 class Pieces {
  public:
   explicit Pieces(std::span<const std::span<const std::byte>> pieces) : pieces_(pieces) {
-    settle();
+    skip_empty();
   }
 
   bool empty() const noexcept { return pieces_.empty(); }
@@ -68,7 +77,7 @@ class Pieces {
         uninterrupted([&] { return ::writev(file.get(), batch.data(), static_cast<int>(count)); });
     if (written > 0) {
       offset_ += static_cast<std::size_t>(written);
-      settle();
+      skip_empty();
     } else if (written == 0) {
       errno = EIO;
     }
@@ -76,8 +85,8 @@ class Pieces {
   }
 
  private:
-  /// Moves on to the first piece with something left.
-  void settle() noexcept {
+  /// Moves on to the first piece with bytes left.
+  void skip_empty() noexcept {
     while (!pieces_.empty() && offset_ >= pieces_[0].size()) {
       offset_ -= pieces_[0].size();
       pieces_ = pieces_.subspan(1);
@@ -131,12 +140,12 @@ struct OpenFile {
 /// Opens an object to read or write what is there; nothing if there is none.
 std::optional<OpenFile> open_object(const std::string& root, std::string_view key, int flags) {
   check_key(key);
-  const auto [directory, name] = internal::split_key(key);
-  if (const Descriptor parent = internal::open_directory(root, directory)) {
+  const auto [directory, name] = store_detail::split_key(key);
+  if (const Descriptor parent = store_detail::open_directory(root, directory)) {
     if (Descriptor file = open_at(parent, name.c_str(), flags | O_NOFOLLOW))
       if (const auto size = file_size(file)) return OpenFile{std::move(file), *size};
   }
-  if (internal::means_absent(errno) || errno == EISDIR) return std::nullopt;
+  if (store_detail::means_absent(errno) || errno == EISDIR) return std::nullopt;
   fail(root, key, "open the file", errno);
 }
 
@@ -163,11 +172,11 @@ void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
   check_key(key);
   require_held_directory(key);
   const bool durable = durability == Durability::Durable;
-  const auto [directory, name] = internal::split_key(key);
-  const Descriptor parent = internal::open_directory(
+  const auto [directory, name] = store_detail::split_key(key);
+  const Descriptor parent = store_detail::open_directory(
       root_, directory, durable ? Missing::MakeDurable : Missing::Make, access_);
   if (!parent) fail(root_, key, "make the directory", errno);
-  internal::await_later_birth(parent, name.c_str());
+  store_detail::await_later_birth(parent, name.c_str());
   TemporaryFile temporary(parent.get(), name, access_);
   if (temporary.descriptor() < 0) fail(root_, key, "make a temporary file", errno);
   if (!write_all(temporary.descriptor(), bytes)) fail(root_, key, "write the file", errno);
@@ -186,8 +195,9 @@ void LocalStore::append(std::string_view key, std::uint64_t expected_size,
   check_key(key);
   require_held_directory(key);
   if (expected_size == 0) {
-    const auto [directory, name] = internal::split_key(key);
-    const Descriptor parent = internal::open_directory(root_, directory, Missing::Make, access_);
+    const auto [directory, name] = store_detail::split_key(key);
+    const Descriptor parent =
+        store_detail::open_directory(root_, directory, Missing::Make, access_);
     if (!parent) fail(root_, key, "make the directory", errno);
     // What has the name already is opened below.
     if (!Descriptor(create_file(parent.get(), name.c_str(), access_)) && errno != EEXIST)
@@ -214,7 +224,7 @@ void LocalStore::sync(std::string_view key) try {
   require_held_directory(key);
   const auto object = require_object(root_, key, O_RDONLY);
   if (!flush(object.file.get())) fail(root_, key, "flush the file", errno);
-  if (!internal::sync_directories(root_, internal::split_key(key).directory))
+  if (!store_detail::sync_directories(root_, store_detail::split_key(key).directory))
     fail(root_, key, "flush the directory", errno);
 } catch (const StoreError&) {
   require_held_directory(key);  // the cause, where it was moved meanwhile
@@ -258,31 +268,32 @@ void LocalStore::will_read(std::string_view key, std::uint64_t offset,
     for (std::uint64_t at = offset; at < end; at += kAtOnce)
       ::posix_fadvise(object->file.get(), static_cast<off_t>(at),
                       static_cast<off_t>(std::min(kAtOnce, end - at)), POSIX_FADV_WILLNEED);
-  } catch (const std::exception&) {  // whoever reads will meet it
+  } catch (const std::exception&) {  // the read will report it
   }
 }
 
 std::vector<ObjectInfo> LocalStore::list(std::string_view prefix, std::string_view after) const {
   check_prefix(prefix);
-  return internal::list_objects(root_, prefix, after);
+  return store_detail::list_objects(root_, prefix, after);
 }
 
 std::optional<ObjectInfo> LocalStore::stat(std::string_view key) const {
   check_key(key);
-  const auto [directory, name] = internal::split_key(key);
-  if (const Descriptor parent = internal::open_directory(root_, directory))
-    if (auto info = internal::look_at(parent, name.c_str(), key)) return info;
-  if (internal::means_absent(errno)) return std::nullopt;
-  fail(root_, key, "look at the file", errno);
+  const auto [directory, name] = store_detail::split_key(key);
+  if (const Descriptor parent = store_detail::open_directory(root_, directory))
+    if (auto info = store_detail::look_at(parent, name.c_str(), key)) return info;
+  if (store_detail::means_absent(errno)) return std::nullopt;
+  fail(root_, key, "examine the file", errno);
 }
 
 void LocalStore::remove(std::string_view key) try {
   check_key(key);
   require_held_directory(key);
-  const auto [directory, name] = internal::split_key(key);
-  if (const Descriptor parent = internal::open_directory(root_, directory))
+  const auto [directory, name] = store_detail::split_key(key);
+  if (const Descriptor parent = store_detail::open_directory(root_, directory))
     if (::unlinkat(parent.get(), name.c_str(), 0) == 0) return;
-  if (!internal::means_absent(errno) && errno != EISDIR) fail(root_, key, "remove the file", errno);
+  if (!store_detail::means_absent(errno) && errno != EISDIR)
+    fail(root_, key, "remove the file", errno);
 } catch (const StoreError&) {
   require_held_directory(key);  // the cause, where it was moved meanwhile
   throw;
@@ -290,16 +301,16 @@ void LocalStore::remove(std::string_view key) try {
 
 void LocalStore::hold_directory() {
   if (!make_directories(root_, access_)) fail(root_, "", "make the directory", errno);
-  Descriptor directory = internal::open_path(root_.c_str(), O_PATH | O_DIRECTORY);
+  Descriptor directory = store_detail::open_path(root_.c_str(), O_PATH | O_DIRECTORY);
   if (!directory) fail(root_, "", "open the directory", errno);
   held_directory_ = std::make_unique<Descriptor>(std::move(directory));
 }
 
-// As long as the descriptor is open no other directory gets the same number.
+// While the descriptor is open, no other directory gets the same inode number.
 void LocalStore::require_held_directory(std::string_view key) const {
   if (held_directory_ == nullptr) return;
   struct stat held = {}, there = {};
-  if (::fstat(held_directory_->get(), &held) != 0) fail(root_, key, "look at the directory", errno);
+  if (::fstat(held_directory_->get(), &held) != 0) fail(root_, key, "examine the directory", errno);
   if (::stat(root_.c_str(), &there) == 0 && there.st_dev == held.st_dev &&
       there.st_ino == held.st_ino)
     return;
@@ -329,8 +340,8 @@ std::uint64_t LocalStore::free_bytes() const {
   struct statvfs facts = {};
   std::filesystem::path place = root_;
   while (::statvfs(place.c_str(), &facts) != 0) {
-    if (!internal::means_absent(errno) || !place.has_relative_path())
-      fail(root_, "", "look at the file system", errno);
+    if (!store_detail::means_absent(errno) || !place.has_relative_path())
+      fail(root_, "", "examine the file system", errno);
     place = place.parent_path();
   }
   return static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
@@ -342,7 +353,7 @@ LockState LocalStore::lock_state(std::string_view name) const noexcept {
 
 std::unique_ptr<Watch> LocalStore::watch(std::string_view prefix) const {
   check_prefix(prefix);
-  return internal::watch_directory(root_, prefix, watch_method_);
+  return store_detail::watch_directory(root_, prefix, watch_method_);
 }
 
 }  // namespace cupel

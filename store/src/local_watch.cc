@@ -1,3 +1,11 @@
+// LocalWatch waits for changes below a prefix of a directory.
+//
+// The kernel's notifications (Notifier) end the wait. Where there are none, or where they cannot
+// see all writers, as on a network file system, listings are compared (Comparer), with pauses that
+// double while nothing changes. When notifications get lost, a new Notifier is made, and that
+// counts as a change. One thread waits; wake() may come from any other, by an eventfd. A directory
+// that cannot be read counts as empty; only a watch without an eventfd is a StoreError.
+
 #include "local_watch.h"
 
 #include <poll.h>
@@ -18,7 +26,7 @@
 #include "directory.h"
 #include "notifier.h"
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -41,14 +49,14 @@ class Comparer {
     return differs;
   }
 
-  /// How long to wait before the next look: longer the longer nothing has changed.
+  /// The pause before the next listing, which doubles while nothing changes.
   milliseconds pause() const noexcept { return pause_; }
 
  private:
   static constexpr milliseconds kShortest{10};
   static constexpr milliseconds kLongest{1000};
 
-  /// A directory that cannot be read just now looks empty; that it can be read again is a change.
+  /// Lists. A directory that cannot be read counts as empty, so that reading it again is a change.
   std::vector<ObjectInfo> look() const {
     try {
       return list_objects(root_, prefix_, {});
@@ -98,7 +106,7 @@ class LocalWatch final : public Watch {
 
   void wake() override {
     const std::uint64_t one = 1;
-    // It can only fail because the counter is full, and then the wait ends anyway.
+    // The write fails only where the counter is full, and then the wait ends anyway.
     static_cast<void>(!::write(wake_.get(), &one, sizeof one));
   }
 
@@ -108,7 +116,7 @@ class LocalWatch final : public Watch {
     return ::read(wake_.get(), &count, sizeof count) == sizeof count;
   }
 
-  /// Returns early when woken or notified; a signal only makes the caller look once more.
+  /// Returns early after wake(), a notification, or a signal.
   void sleep(milliseconds at_most) const noexcept {
     std::array<pollfd, 2> sources = {
         pollfd{wake_.get(), POLLIN, 0},
@@ -121,7 +129,7 @@ class LocalWatch final : public Watch {
   std::string root_;
   std::string prefix_;
   Descriptor wake_;
-  std::unique_ptr<Notifier> notifier_;  // one of the two is there
+  std::unique_ptr<Notifier> notifier_;  // either notifier_ or comparer_ is set
   std::optional<Comparer> comparer_;
 };
 
@@ -132,4 +140,4 @@ std::unique_ptr<Watch> watch_directory(const std::string& root, std::string_view
   return std::make_unique<LocalWatch>(root, prefix, method);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

@@ -1,3 +1,11 @@
+// MemoryStore: objects in a map under one mutex, for tests and for runs that are not kept.
+//
+// Every call holds the mutex for its whole time, so any thread may call. Each change counts up and
+// wakes all watches; a watch covers the whole store, so it may report a change of another prefix.
+// Watches share the state and may outlive the store. An object that is not there, or has another
+// length than expected, is a StoreError with the location "memory:"; memory that runs out is
+// std::bad_alloc, and the object stays as it was.
+
 #include "cupel/store/memory_store.h"
 
 #include <algorithm>
@@ -53,7 +61,7 @@ struct MemoryStore::State {
 
 namespace {
 
-/// Counts changes of the whole store: it may wake for keys that another prefix would hold.
+/// Watches the whole store: it may report changes of keys with another prefix.
 template <class State>
 class MemoryWatch final : public Watch {
  public:
@@ -68,7 +76,7 @@ class MemoryWatch final : public Watch {
   bool wait(std::chrono::milliseconds at_most) override {
     MutexLock lock(state_->mutex);
     state_->changed.wait_until(
-        lock, internal::deadline_after(at_most),
+        lock, store_detail::deadline_after(at_most),
         [&]() CUPEL_REQUIRES(state_->mutex) { return woken_ || seen_ != state_->changes; });
     woken_ = false;
     return take_changes();

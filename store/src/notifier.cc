@@ -1,6 +1,10 @@
-// A watch is always added before the directory is looked into, and from the top down: what happens
-// before the look is seen by it, what happens after it is notified. When the way to the tree
-// changes, the whole notifier is made anew instead of mended.
+// Notifier adds a watch of the kernel to each directory of a tree and to the directories above it.
+//
+// A watch is added before the directory is listed, and from the top down: a change before the
+// listing is in it, and a change after it is notified. When a directory above the tree changes, the
+// result is News::Lost, and the caller makes a new notifier. The same holds where the kernel's
+// queue overflows or a limit is reached. One thread uses a notifier. It throws nothing of its own:
+// without notifications create() returns null, and the caller compares listings.
 
 #include "notifier.h"
 
@@ -18,7 +22,7 @@
 
 #include "directory.h"
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 namespace {
 
 constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
@@ -94,7 +98,7 @@ bool Notifier::follow(std::string_view directory) {
     const std::string next = target.substr(begin, end - begin);
     const Added added = add_link(here, next);
     if (added == Added::Failed) return false;
-    // The directory above says when this one appears, or is replaced by one that can be watched.
+    // The directory above notifies when this one appears, or one that can be watched replaces it.
     if (added == Added::Absent) return above == Added::Yes && !is_remote(deepest.c_str());
     above = added;
     deepest = here;
@@ -169,10 +173,10 @@ Notifier::News Notifier::judge_in_tree(const Event& event, const Place& place) {
   if (event.has(kGone)) return place.top ? News::Lost : News::Change;
   if (place.top && !event.name.starts_with(name_prefix_)) return News::None;
   if (!event.has(IN_ISDIR)) return is_temporary(event.name) ? News::None : News::Change;
-  if (event.has(IN_MOVED_FROM)) return News::Lost;  // its watches went with it
+  if (event.has(IN_MOVED_FROM)) return News::Lost;  // the watches below moved with it
   if (!event.has(IN_CREATE | IN_MOVED_TO)) return News::Change;
   const Added added = add_tree(joined(place.path, event.name), false);
   return added == Added::Failed ? News::Lost : News::Change;
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

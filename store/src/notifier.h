@@ -8,27 +8,27 @@
 
 #include "descriptor.h"
 
-namespace cupel::internal {
+namespace cupel::store_detail {
 
 /// The kernel's notifications (inotify) about what happens below a prefix of a directory.
 ///
-/// Besides the tree below the prefix's directory it watches the directories that lead there, from
-/// the root's parent on, so that it hears when the tree appears, is moved away or deleted.
+/// Beside the tree below the prefix's directory it watches the directories that lead there, from
+/// the root's parent on, so that it is notified when the tree appears, is moved or is deleted.
 class Notifier {
  public:
-  /// Null when notifications cannot be had: limits are reached, or the file system is a remote one,
-  /// whose other writers the kernel does not see.
+  /// Returns null where there are no notifications: a limit of the kernel is reached, or the file
+  /// system is a remote one, whose other writers the kernel does not see.
   static std::unique_ptr<Notifier> create(const std::string& root, std::string_view prefix);
 
   enum class News {
     None,
     Change,  ///< Something below the prefix may have changed.
-    Lost     ///< So it may, and this notifier no longer hears everything: make another.
+    Lost     ///< The same, and this notifier may miss further changes: make another.
   };
-  /// Takes what has been notified so far.
+  /// Takes the notifications that have come.
   News take();
 
-  /// Readable when there is something to take.
+  /// A descriptor that is readable when there are notifications.
   int descriptor() const noexcept { return inotify_.get(); }
 
  private:
@@ -58,4 +58,4 @@ class Notifier {
   std::map<int, Place> tree_;         // by watch
 };
 
-}  // namespace cupel::internal
+}  // namespace cupel::store_detail

@@ -7,7 +7,7 @@
 #include "store/scratch_directory.h"
 #include "writer/environment_guard.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using ::testing::HasSubstr;
@@ -227,4 +227,4 @@ TEST_F(ConfigurationTest, a_profile_of_the_credentials_file_alone_is_one) {
 }
 
 }  // namespace
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using ::testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(Failure, a_server_that_asks_for_a_pause_gets_it) {
 }
 
 }  // namespace
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

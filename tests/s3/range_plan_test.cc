@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using Range = Store::Range;
@@ -62,4 +62,4 @@ TEST(RangePlan, a_short_answer_is_the_end_of_the_object) {
 }
 
 }  // namespace
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

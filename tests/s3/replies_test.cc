@@ -5,7 +5,7 @@
 #include "../../s3/src/identity.h"
 #include "../../s3/src/xml.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(Identity, times_that_are_none_are_empty) {
 }
 
 }  // namespace
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

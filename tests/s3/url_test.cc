@@ -5,7 +5,7 @@
 #include "../../s3/src/proxy.h"
 #include "writer/environment_guard.h"
 
-namespace cupel::s3 {
+namespace cupel::s3_detail {
 namespace {
 
 TEST(Url, everything_but_unreserved_characters_is_encoded) {
@@ -74,4 +74,4 @@ TEST(Proxy, is_not_for_this_machine_nor_for_what_no_proxy_names) {
 }
 
 }  // namespace
-}  // namespace cupel::s3
+}  // namespace cupel::s3_detail

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <thread>
+#include <vector>
 
 #include "cupel/core/error.h"
 #include "store/file_size_limit.h"
@@ -336,6 +338,28 @@ TEST_F(LocalStoreTest, listing_beside_removal_skips_what_vanishes) {
   });
   std::size_t listed = 200;
   while (listed > 180) ASSERT_NO_THROW(listed = keys().size());
+}
+
+TEST(LocalStore, errors_of_the_system_name_the_directory_of_the_store) {
+  const testing::ScratchDirectory scratch;
+  LocalStore store((scratch / "run").string());
+  store.put("a/b", {});
+  scratch.add_to_file("file", "x");
+  const std::vector<std::function<void()>> failures = {
+      [&] { store.put("a", {}); },      // a directory has the name
+      [&] { store.put("a/b/c", {}); },  // a file is on the way
+      [&] { store.append("a/b/c", 0, {}); },
+      [&] { store.cut_back("a/b", 1); },
+      [&] { DirectoryLock::try_acquire((scratch / "run").string(), "a"); },
+  };
+  for (const auto& fail : failures) {
+    try {
+      fail();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.location, (scratch / "run").string()) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cupel/core/error.h"
 
@@ -116,14 +119,23 @@ TEST_P(StoreContract, an_object_above_the_limit_is_not_read) {
               ::testing::ThrowsMessage<StoreError>(HasSubstr("key a")));
 }
 
-TEST_P(StoreContract, an_error_names_the_place_and_the_key) {
-  try {
-    store().sync("a/b");
-    FAIL() << "there is nothing to sync";
-  } catch (const StoreError& error) {
-    EXPECT_EQ(error.location, store().location());
-    EXPECT_EQ(error.key, "a/b");
-    EXPECT_THAT(error.what(), HasSubstr(store().location() + ", key a/b: "));
+TEST_P(StoreContract, every_error_names_the_location_and_the_key) {
+  put("a/c", "12345");
+  const std::vector<std::pair<std::string, std::function<void()>>> failures = {
+      {"a/b", [&] { store().sync("a/b"); }},
+      {"a/b", [&] { static_cast<void>(range("a/b", 0, 1)); }},
+      {"a/c", [&] { static_cast<void>(store().get("a/c", 4)); }},
+      {"a/c", [&] { store().append("a/c", 3, {}); }},
+  };
+  for (const auto& [key, fail] : failures) {
+    try {
+      fail();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.location, store().location());
+      EXPECT_EQ(error.key, key);
+      EXPECT_THAT(error.what(), HasSubstr(store().location() + ", key " + key + ": "));
+    }
   }
 }
 

@@ -278,6 +278,71 @@ TEST(Structure, no_private_header_path_climbs_out_of_its_folder) {
   EXPECT_THAT(offences, IsEmpty());
 }
 
+// Private headers that declare outside of cupel::<room>_detail, and why.
+const Names& declared_elsewhere() {
+  static const Names table = {
+      // A public type that its users only point to.
+      "trial/src/snapshot.h",
+  };
+  return table;
+}
+
+// Rooms whose internals are still to be moved into their namespace.
+const Names& rooms_without_a_namespace_of_internals() {
+  static const Names table = {"core",      "delivery", "format", "rules",
+                              "scripting", "stats",    "writer"};
+  return table;
+}
+
+TEST(Structure, private_headers_declare_in_the_namespace_of_their_room_only) {
+  std::vector<std::string> offences;
+  for (const auto& [name, room] : rooms()) {
+    if (rooms_without_a_namespace_of_internals().contains(name)) continue;
+    const std::string expected = "namespace cupel::" + name + "_detail {";
+    for (const fs::path& file : files_below(checkout / name / "src")) {
+      const std::string path = fs::relative(file, checkout).string();
+      if (file.extension() != ".h" || declared_elsewhere().contains(path)) continue;
+      std::ifstream in(file);
+      bool is_declared = false;
+      std::string outside;  // the last other namespace, which may have forward declarations only
+      for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("namespace ")) {
+          is_declared = is_declared || line == expected;
+          outside = line == expected ? "" : line;
+        } else if (line.starts_with("}")) {
+          outside.clear();
+        } else if (!outside.empty() && !line.empty() &&
+                   !((line.starts_with("class ") || line.starts_with("struct ")) &&
+                     line.ends_with(";"))) {
+          offences.push_back(path + " declares in " + outside);
+          outside.clear();
+        }
+      }
+      if (!is_declared) offences.push_back(path + " has no " + expected);
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
+// What a source of more than a hundred lines is about stands at its top, in 3 to 14 lines.
+TEST(Structure, a_long_source_of_a_store_opens_with_a_head_comment) {
+  constexpr std::size_t kLong = 100, kLeast = 3, kMost = 14;
+  std::vector<std::string> offences;
+  for (const std::string name : {"store", "s3"}) {
+    for (const fs::path& file : files_below(checkout / name / "src")) {
+      if (file.extension() != ".cc") continue;
+      std::ifstream in(file);
+      std::size_t lines = 0, comment = 0;
+      for (std::string line; std::getline(in, line); ++lines)
+        if (comment == lines && line.starts_with("//")) ++comment;
+      if (lines > kLong && (comment < kLeast || comment > kMost))
+        offences.push_back(fs::relative(file, checkout).string() + ": " + std::to_string(comment) +
+                           " lines");
+    }
+  }
+  EXPECT_THAT(offences, IsEmpty());
+}
+
 TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced) {
   std::ifstream in(checkout / "docs/architecture.md");
   std::map<std::string, Names, std::less<>> documented;

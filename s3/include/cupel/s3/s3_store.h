@@ -10,22 +10,23 @@ namespace cupel {
 
 /// A Store in a bucket, below a prefix, on Amazon S3 or a server that speaks its protocol.
 ///
-/// Objects are written whole: can_append() is false. The bucket must exist, it is never created.
-/// An object's identity is its ETag and the second of its last change, so an object that is
-/// replaced by the same bytes within a second keeps it. The checksum and size of each object that
-/// put() writes go with it as metadata (x-amz-meta-cupel-…), and get() and stat() check them.
+/// Objects are written whole: can_append() is false. The bucket must exist; a store never creates
+/// it. An object's identity is its ETag and the second of its last change, so an object that is
+/// replaced by the same bytes within a second keeps its identity. put() writes the checksum and the
+/// size of an object as its metadata (x-amz-meta-cupel-…), and get() and stat() check them.
 ///
-/// Failures that may pass are retried within the bounds of S3Options; what is thrown then, or at
-/// once, is a StoreError that names bucket, object, action, HTTP status and the service's words. No
-/// message holds a secret. get_range() of an object that is replaced meanwhile may mix old and new;
-/// a run's sealed files never change.
+/// A failure that may pass is retried within the limits of S3Options. The StoreError of the last
+/// attempt names bucket, object, action, HTTP status and the service's message, and no secret.
+/// get_range() may return old and new bytes of an object that is replaced meanwhile; the sealed
+/// files of a run never change.
 ///
-/// Stores with the same endpoint, region and profile share connections and credentials while any
-/// of them lives; the threads behind them stay until the process ends. They do not survive fork():
-/// in a child, a store that was opened before throws StoreError, and so does opening one.
+/// Stores with the same endpoint, region and profile share connections and credentials while any of
+/// them lives; their threads last until the process ends. Stores do not survive fork(): in a child
+/// of a process that had a store, every store throws StoreError.
 class S3Store final : public Store {
  public:
-  /// Reads configuration and profile; sends nothing. Throws UsageError when they make no sense.
+  /// Reads configuration and profile, and sends nothing. Throws UsageError for an illegal setting,
+  /// and StoreError in a child of a process that had a store.
   explicit S3Store(S3Location location, const S3Options& options = {});
   ~S3Store() override;
 

@@ -9,24 +9,26 @@
 
 namespace cupel {
 
-namespace internal {
+namespace store_detail {
 class Descriptor;
 }
 
-/// How a LocalStore watches for changes: by the system's notifications where it can, or by looking.
+/// How a LocalStore watches for changes: by notifications of the kernel, where there are any, or by
+/// comparing listings.
 enum class WatchMethod { Notify, Poll };
 
 /// A Store in a directory of the local file system; keys are paths below it.
 ///
 /// put() writes a temporary file beside the target and renames it; append() writes with O_APPEND.
-/// The directory is created by the first write; reading an absent one finds no objects. Names
-/// ending in ".tmp", and whatever is no regular file, are not objects. Symbolic links below the
-/// root are never followed; the root itself may be one. An object that is removed and appended to
-/// anew within one tick of the file system's clock (some milliseconds) may keep its identity.
+/// The first write creates the directory; a directory that is not there has no objects. A name that
+/// ends in ".tmp", and anything but a regular file, is not an object. Symbolic links below the root
+/// are never followed; the root itself may be a link. An object that is removed and created again
+/// by append() within one tick of the file system's clock (some milliseconds) may keep its
+/// identity. Errors carry the absolute path as the store's location.
 class LocalStore final : public Store {
  public:
-  /// `root` may begin with "~/"; a relative one is below the directory that is current now. Throws
-  /// UsageError if it is empty or holds a NUL.
+  /// `root` may begin with "~/"; a relative path is below the directory that is current now. Throws
+  /// UsageError for a path that is empty or has a NUL.
   explicit LocalStore(std::string root, WatchMethod watch_method = WatchMethod::Notify,
                       FileAccess access = FileAccess::Umask);
   ~LocalStore() override;
@@ -51,13 +53,13 @@ class LocalStore final : public Store {
   LockState lock_state(std::string_view name) const noexcept override;
   std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
 
-  /// Makes the directory if it is missing, and holds on to it: whatever would change anything in
-  /// another directory that has its place later, or in none, is a StoreError. Before other calls.
+  /// Makes the directory if it is missing, and keeps it open: when another directory has its path
+  /// later, or none, every call that writes is a StoreError. Call it before all other functions.
   void hold_directory();
-  /// Cuts an object back to its first `size` bytes, of which there must be as many. It keeps its
-  /// identity.
+  /// Cuts an object back to its first `size` bytes; a shorter object is a StoreError. The object
+  /// keeps its identity.
   void cut_back(std::string_view key, std::uint64_t size);
-  /// How many bytes this user may still write to the file system that the store is on, or will be.
+  /// Returns how many bytes this user may still write to the file system of the store.
   std::uint64_t free_bytes() const;
 
  private:
@@ -67,27 +69,27 @@ class LocalStore final : public Store {
   std::string root_;  // absolute
   WatchMethod watch_method_;
   FileAccess access_;
-  std::unique_ptr<internal::Descriptor> held_directory_;
+  std::unique_ptr<store_detail::Descriptor> held_directory_;
 };
 
-/// Holds an exclusive lock on a file of a local directory; it dies with the process that holds it.
-/// The file says on which host it was locked last.
+/// Holds an exclusive lock on a file of a local directory. The lock ends with the process that
+/// holds it. The file names the host that locked it last.
 class DirectoryLock {
  public:
-  /// Locks `<directory>/<name>`, creating both; nothing if another process or object holds the
-  /// lock. Throws StoreError when the file cannot be made.
+  /// Locks `<directory>/<name>`, and creates both. Returns null if another process or object holds
+  /// the lock. Throws StoreError when the file cannot be made.
   static std::unique_ptr<DirectoryLock> try_acquire(const std::string& directory,
                                                     std::string_view name,
                                                     FileAccess access = FileAccess::Umask);
-  /// The state of the lock `<directory>/<name>`, without taking it. A lock file that was last
-  /// locked on another host, or since when this host has booted, is Unseen while it is free.
+  /// Returns the state of the lock `<directory>/<name>` without taking it. A free lock is Unseen
+  /// where another host locked it last, or this host before it was booted again.
   static LockState state(const std::string& directory, std::string_view name) noexcept;
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
-  /// Removes the file, so that an empty directory can go: the last thing that a holder does, since
-  /// others may lock its successor from now on.
+  /// Removes the file, so that an empty directory can be removed. The holder calls it last: from
+  /// now on others may lock a new file of that name.
   void remove_file() noexcept;
 
  private:

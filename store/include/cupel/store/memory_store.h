@@ -6,7 +6,7 @@
 
 namespace cupel {
 
-/// A Store in memory, for tests and for runs that nobody keeps. Copies share nothing; not copyable.
+/// A Store in memory, for tests and for runs that are not kept.
 class MemoryStore final : public Store {
  public:
   MemoryStore();
