@@ -37,11 +37,11 @@ struct TrialOptions {
   /// Called while the run is opened, on the opening thread, with the bytes of the index that are
   /// read and the bytes that are listed.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
-  /// How a run is polled in a store in which every request costs.
-  PollingOptions polling = {};
   /// The stores that create_trial() can open beside directories, and that rules over the trial can
   /// open: other runs, results, requests to stop. Empty: built_in_schemes().
   StoreSchemes schemes = {};
+  /// How a run is polled in a store in which every request costs.
+  PollingOptions polling = {};
 };
 
 }  // namespace cupel
