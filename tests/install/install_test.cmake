@@ -64,7 +64,7 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${GENERATOR}
 run(${CMAKE_COMMAND} --build ${build})
 
 file(READ ${build}/compile_commands.json commands)
-if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|command|include)")
+if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|delivery|writer|trial|rules|scripting|command|include)")
   message(SEND_ERROR "the outside project was compiled with headers of the checkout")
 endif()
 

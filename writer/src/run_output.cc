@@ -49,51 +49,52 @@ RunOutput::RunOutput(const HookOptions& options, std::shared_ptr<Store> into)
   const auto* const local = dynamic_cast<const LocalStore*>(store_.get());
   const std::string directory = owns_store && local != nullptr ? local->location() : "";
   stop_watch_.emplace(store_);
-  if (!store_->can_append()) open_spool(owns_store);
-  files_.emplace(*store_, directory, options);
-  stop_watch_->begin(*store_);
-  // What is written is no run without its beginning.
+  if (!store_->can_append()) open_delivery(owns_store);
+  SegmentEvents* const events = delivery_ ? &*delivery_ : nullptr;
+  files_.emplace(RunFiles::Stores{run_at_start(), store(), events}, directory, options);
+  stop_watch_->begin(run_at_start());
+  // A run is not written without its beginning.
   if (auto* const folder = dynamic_cast<LocalStore*>(store_.get())) folder->hold_directory();
 }
 
 RunOutput::~RunOutput() = default;
 
-void RunOutput::open_spool(bool owns_store) {
+void RunOutput::open_delivery(bool owns_store) {
   const Spool::Destination destination{store_->location(), options_.worker};
-  SpoolOptions spool_options;
-  spool_options.bytes = options_.spool_bytes;
-  spool_options.interrupts_remote = owns_store;
-  spool_options.upload.parallelism = options_.upload_parallelism;
-  spool_ = std::make_shared<SpooledStore>(
-      store_, Spool(Spool::directory_of(options_.spool_dir, destination), destination),
-      std::move(spool_options), options_.existing == Existing::Replace);
-  store_ = spool_;
+  RunDeliveryOptions how;
+  how.spool_bytes = options_.spool_bytes;
+  how.replaces_run = options_.existing == Existing::Replace;
+  how.interrupts_remote = owns_store;
+  how.upload.parallelism = options_.upload_parallelism;
+  delivery_.emplace(store_,
+                    Spool(Spool::directory_of(options_.spool_dir, destination), destination),
+                    std::move(how));
 }
 
-StepCounters RunOutput::last_steps() const { return cupel::last_steps(*store_, options_.worker); }
+Store& RunOutput::run_at_start() { return delivery_ ? delivery_->run_at_start() : *store_; }
 
-std::int64_t RunOutput::last_saved_step() const {
-  return cupel::last_saved_step(*store_, options_.worker);
+StepCounters RunOutput::last_steps() { return cupel::last_steps(run_at_start(), options_.worker); }
+
+std::int64_t RunOutput::last_saved_step() {
+  return cupel::last_saved_step(run_at_start(), options_.worker);
 }
 
 void RunOutput::begin() {
-  if (spool_) spool_->begin();
+  if (delivery_) delivery_->begin();
 }
 
 std::chrono::milliseconds RunOutput::segment_age() const {
-  return options_.segment_age.value_or(spool_ ? kSegmentAgeInSpool : kSegmentAge);
+  return options_.segment_age.value_or(delivery_ ? kSegmentAgeInSpool : kSegmentAge);
 }
 
 SegmentPolicy RunOutput::segment_policy(const ReductionSet& columns,
-                                        std::uint32_t collections_crc32c) const {
-  SegmentPolicy policy{
-      files_->run(),      files_->worker(), files_->attempt(),      files_->collections_key(),
-      collections_crc32c, columns,          options_.segment_bytes, segment_age(),
-      options_.sync};
-  if (spool_) {
+                                        std::uint32_t collections_crc32c) {
+  SegmentPolicy policy{files_->run(), files_->worker(),       files_->attempt(), collections_crc32c,
+                       columns,       options_.segment_bytes, segment_age(),     options_.sync};
+  if (delivery_) {
     policy.segment_bytes = std::min(policy.segment_bytes, options_.spool_bytes / kSegmentsInSpool);
-    policy.is_short_of_room = [this] { return spool_->is_nearly_full(); };
-    policy.finish_segment = [this](const SegmentName& name) { spool_->finish_segment(name); };
+    policy.events = &*delivery_;
+    policy.spool = &delivery_->run();
   }
   return policy;
 }
@@ -121,8 +122,8 @@ std::uint32_t RunOutput::write_collections(const TensorGroups& groups,
                      " bytes, and readers of a run open a collections file of at most " +
                      std::to_string(limits.written_collections_file));
   }
-  store_->put(files_->collections_key(), file,
-              options_.sync == Sync::Off ? Durability::Cached : Durability::Durable);
+  files_->write_collections(
+      file, options_.sync == Sync::Off ? Durability::Cached : Durability::Durable, is_closing_);
   return crc32c(file);
 }
 
@@ -131,7 +132,7 @@ bool RunOutput::fits(Write&& write) {
   try {
     write();
   } catch (const StoreFull&) {
-    if (!spool_) throw;
+    if (!delivery_) throw;
     return false;
   }
   return true;
@@ -148,14 +149,14 @@ bool RunOutput::write_end() {
 void RunOutput::take_back_end() { files_->take_back_end(); }
 
 std::optional<std::string> RunOutput::news_of_uploads(std::int64_t step) {
-  if (!spool_) return std::nullopt;
+  if (!delivery_) return std::nullopt;
   const auto now = Clock::now();
-  const auto since = spool_->waiting_since();
+  const auto since = delivery_->waiting_since();
   const auto waited = since ? now - *since : Clock::duration::zero();
   const auto age = segment_age();
   if (!behind_since_ && waited > kSegmentsBehind * age) {
     behind_since_ = *since;
-    const UploadProgress progress = spool_->progress();
+    const UploadProgress progress = delivery_->progress();
     return note_text({{"kind", "uploads_behind"},
                       {"step", step},
                       {"seconds", whole_seconds(waited)},
@@ -172,19 +173,18 @@ std::optional<std::string> RunOutput::news_of_uploads(std::int64_t step) {
 }
 
 void RunOutput::stop_waiting_at(Clock::time_point until) {
-  if (spool_) spool_->stop_waiting_at(until);
+  is_closing_ = true;
+  if (delivery_) delivery_->stop_waiting_at(until);
 }
 
 Delivery RunOutput::deliver(Clock::time_point until) noexcept {
   Delivery delivery;
-  if (!spool_) return delivery;
+  if (!delivery_) return delivery;
   try {
-    spool_->finish();
-    spool_->wait_until_uploaded(until);
-    const std::string refusal = spool_->progress().refusal;
-    NotUploaded left = spool_->close();
+    NotUploaded left = delivery_->deliver(until);
+    const std::string refusal = delivery_->progress().refusal;
     if (left.why == refusal) left.why.clear();  // that is reported anyway
-    delivery.problems = spool_->problems();
+    delivery.problems = delivery_->problems();
     if (!refusal.empty())
       delivery.problems.push_back("the store refused what was uploaded: " + refusal);
     add_not_uploaded(left, delivery);
@@ -200,7 +200,7 @@ void RunOutput::add_not_uploaded(const NotUploaded& left, Delivery& delivery) co
   delivery.bytes_left = left.bytes;
   std::string what = std::to_string(left.steps) + " steps, " + std::to_string(left.bytes) +
                      " bytes" + (left.end ? " and the end of the run" : "");
-  what += " are not uploaded to " + spool_->location();
+  what += " are not uploaded to " + store_->location();
   if (!left.why.empty()) what += " (" + left.why + ")";
   what += "; \"cupel sync " + left.directory + "\" does it";
   log(LogLevel::Warning, what);
@@ -208,7 +208,7 @@ void RunOutput::add_not_uploaded(const NotUploaded& left, Delivery& delivery) co
 }
 
 void RunOutput::halt() noexcept {
-  if (spool_) spool_->halt();
+  if (delivery_) delivery_->halt();
 }
 
 }  // namespace cupel

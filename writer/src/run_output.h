@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cupel/core/reduction.h"
+#include "cupel/delivery/run_delivery.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
-#include "cupel/writer/spooled_store.h"
 #include "cupel/writer/step_counters.h"
 #include "run_files.h"
 #include "segment_writer.h"
@@ -48,18 +48,19 @@ class RunOutput {
   RunOutput(const RunOutput&) = delete;
   RunOutput& operator=(const RunOutput&) = delete;
 
-  Store& store() noexcept { return *store_; }
+  // The store that segments are written to.
+  Store& store() noexcept { return delivery_ ? delivery_->run() : *store_; }
   std::int32_t attempt() const noexcept { return files_->attempt(); }
   // What earlier attempts of the worker left: the counters, and the last step of the index.
-  StepCounters last_steps() const;
-  std::int64_t last_saved_step() const;
+  StepCounters last_steps();
+  std::int64_t last_saved_step();
 
   // The worker is about to write: uploads of what an earlier process left begin.
   void begin();
 
   // Whether a step that begins has room. A full spool has none.
-  bool has_room() const noexcept { return !spool_ || spool_->has_room(); }
-  SegmentPolicy segment_policy(const ReductionSet& columns, std::uint32_t collections_crc32c) const;
+  bool has_room() const noexcept { return !delivery_ || delivery_->has_room(); }
+  SegmentPolicy segment_policy(const ReductionSet& columns, std::uint32_t collections_crc32c);
 
   // Writes the collections file: the configuration, and as much of what calls put into collections
   // as there is room for, since the index has all of that. `at_close` are the counters of an
@@ -88,17 +89,20 @@ class RunOutput {
   StopWatch& stop_watch() noexcept { return *stop_watch_; }
 
  private:
-  void open_spool(bool owns_store);
+  void open_delivery(bool owns_store);
+  // The run that is there, before begin().
+  Store& run_at_start();
   std::chrono::milliseconds segment_age() const;
   template <class Write>
   bool fits(Write&& write);
   void add_not_uploaded(const NotUploaded& left, Delivery& delivery) const;
 
   const HookOptions& options_;
-  std::shared_ptr<Store> store_;         // that segments are written to
-  std::shared_ptr<SpooledStore> spool_;  // the same, where what is written must be uploaded
+  std::shared_ptr<Store> store_;         // the run's, perhaps a remote one
+  std::optional<RunDelivery> delivery_;  // to a store that cannot append
   std::optional<StopWatch> stop_watch_;
   std::optional<RunFiles> files_;
+  bool is_closing_ = false;
   std::optional<Clock::time_point> behind_since_;  // uploads, as the last note said
 };
 

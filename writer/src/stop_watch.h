@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "cupel/delivery/loose_threads.h"
 #include "cupel/store/store.h"
-#include "loose_threads.h"
 
 namespace cupel {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "cupel/writer/deliver_spool.h"
-#include "hook_fixture.h"
+#include "cupel/delivery/deliver_spool.h"
+#include "writer/hook_fixture.h"
 
 namespace cupel {
 
