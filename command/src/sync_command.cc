@@ -1,7 +1,7 @@
 // `sync`: seals the runs in a directory and delivers its spools. Each spool and each run is one
 // Synced; a failure of one does not keep the others from being done, and makes the exit code 2. A
 // signal stops the delivery at the next object; delivered objects stay delivered. The command has
-// one thread, and the room writer uploads with its own.
+// one thread, and the room delivery uploads with its own.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "commands.h"
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
-#include "cupel/writer/deliver_spool.h"
+#include "cupel/delivery/deliver_spool.h"
 #include "cupel/writer/seal_run.h"
 #include "exit_codes.h"
 #include "missing_run.h"

@@ -183,7 +183,8 @@ void LocalStore::put(std::string_view key, std::span<const std::byte> bytes,
   if (durable && !flush(temporary.descriptor())) fail(root_, key, "flush the file", errno);
   if (!temporary.close()) fail(root_, key, "write the file", errno);
   if (!temporary.rename_to(name)) fail(root_, key, "rename the file", errno);
-  if (durable && uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
+  // Also directories that an earlier append() has made, whose names are not durable yet.
+  if (durable && !store_detail::sync_directories(root_, directory))
     fail(root_, key, "flush the directory", errno);
 } catch (const StoreError&) {
   require_held_directory(key);  // the cause, where it was moved meanwhile

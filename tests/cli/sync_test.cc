@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/cli_fixture.h"
+#include "cupel/delivery/spool.h"
 #include "cupel/writer/hook.h"
-#include "cupel/writer/spool.h"
 
 namespace cupel::testing {
 namespace {

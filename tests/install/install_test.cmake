@@ -43,7 +43,7 @@ endforeach()
 build_project(${WORK_DIR}/consumer ${WORK_DIR}/build
   -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_EXPORT_COMPILE_COMMANDS=ON)
 file(READ ${WORK_DIR}/build/compile_commands.json commands)
-if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|writer|trial|rules|scripting|command|include)")
+if(commands MATCHES "${SOURCE_DIR}/(core|stats|format|store|s3|delivery|writer|trial|rules|scripting|command|include)")
   message(SEND_ERROR "the outside project was compiled with headers of the checkout")
 endif()
 use_programs(${WORK_DIR}/build)

@@ -41,6 +41,7 @@ class WrappedStore : public Store {
   std::unique_ptr<Watch> watch(std::string_view prefix) const override {
     return inner_->watch(prefix);
   }
+  void interrupt() noexcept override { inner_->interrupt(); }
 
  private:
   std::shared_ptr<Store> inner_;

@@ -19,7 +19,7 @@
 #include "cupel/store/memory_store.h"
 #include "cupel/trial/trial.h"
 #include "cupel/writer/hook.h"
-#include "fake_remote.h"
+#include "delivery/fake_remote.h"
 #include "store/scratch_directory.h"
 #include "store/wrapped_store.h"
 

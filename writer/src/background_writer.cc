@@ -257,7 +257,7 @@ void BackgroundWriter::settle(std::exception_ptr error, Tasks& gathered) noexcep
   try {
     std::rethrow_exception(error);
   } catch (const StoreFull&) {
-    if (!segments_.policy().finish_segment) return fail(std::move(error));
+    if (!segments_.survives_full_store()) return fail(std::move(error));
   } catch (...) {
     return fail(std::move(error));
   }

@@ -8,7 +8,6 @@
 
 #include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
-#include "cupel/writer/resume_point.h"
 #include "hook_state.h"
 #include "note_text.h"
 
@@ -78,9 +77,9 @@ void Hook::State::report_empty_collections() {
 }
 
 void Hook::State::find_earlier_steps() {
-  if (files->attempt() == 0) return;
+  if (output->attempt() == 0) return;
   try {
-    earlier_last_ = last_saved_step(*store, options.worker);
+    earlier_last_ = output->last_saved_step();
   } catch (const StoreError& error) {
     return log(LogLevel::Warning,
                std::string("which steps this attempt hides is not known: ") + error.what());
@@ -100,7 +99,7 @@ void Hook::State::note_hidden_steps() {
   note(note_text({{"kind", "hidden_steps"},
                   {"first", hidden_from_},
                   {"last", earlier_last_},
-                  {"attempt", files->attempt()}}));
+                  {"attempt", output->attempt()}}));
 }
 
 // A run that was begun anew and has become shorter.

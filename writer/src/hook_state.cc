@@ -1,5 +1,4 @@
-// How a hook begins and ends. What it does at each step is in hook_steps.cc, how it comes by its
-// store and what it does where that cannot append in hook_delivery.cc.
+// How a hook begins and ends. What it does at each step is in hook_steps.cc.
 
 #include "hook_state.h"
 
@@ -9,17 +8,13 @@
 #include <thread>
 #include <tuple>
 
-#include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
-#include "cupel/format/format_limits.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
-#include "cupel/store/local_store.h"
 #include "cupel/writer/environment.h"
-#include "cupel/writer/resume_point.h"
 #include "option_limits.h"
 #include "value_bytes.h"
 
@@ -90,7 +85,6 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
                    std::shared_ptr<Store> into)
     : options(saving_enabled() ? settled(std::move(hook_options)) : std::move(hook_options)),
       inert(!saving_enabled() || !lasting_encoder()),
-      store(inert ? nullptr : std::move(into)),
       collections(initial_collections(options)),
       groups(collections, [this](const Membership& members) { return decide(members); }) {
   for (Collection& collection : configured)
@@ -109,30 +103,17 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
     log(LogLevel::Info,
         options.worker + " saves nothing: with include_workers \"one\" only " + kChief + " does");
   }
-  if (!options.dry_run) open();
+  if (!options.dry_run) open(std::move(into));
 }
 
-void Hook::State::open() {
-  const bool is_ours = store == nullptr;
-  if (is_ours) open_store_of_run();
-  const auto* const local = dynamic_cast<const LocalStore*>(store.get());
-  const std::string directory = is_ours && local != nullptr ? local->location() : "";
-  const std::shared_ptr<Store> remote = store->can_append() ? nullptr : store;
-  stop_file_before = store->stat(kStopFile);
-  if (writes) {
-    if (remote) {
-      open_spool();
-      store = spool;
-    }
-    files.emplace(*store, directory, options);
-    if (stop_file_before && !store->stat(kStopFile)) stop_file_before.reset();
+void Hook::State::open(std::shared_ptr<Store> into) {
+  if (!writes) {
+    stop_watch.emplace(into ? std::move(into) : open_store_of_run(options));
+    stop_watch->begin();
+    return;
   }
-  if (remote) stop_mirror.emplace(remote, stop_file_before);
-  if (!writes) return;
-  // What is written is no run without its beginning.
-  if (auto* const folder = dynamic_cast<LocalStore*>(store.get())) folder->hold_directory();
-
-  if (options.existing == Existing::Continue) counters = last_steps(*store, options.worker);
+  output.emplace(options, std::move(into));
+  if (options.existing == Existing::Continue) counters = output->last_steps();
   if ((checkpoints = CheckpointMetadata::from_environment())) {
     const StepCounters& restored = checkpoints->restored().counters;
     if (restored.global >= 0) counters = restored;
@@ -147,7 +128,7 @@ void Hook::State::open() {
                      SavingLevel{.in_background = options.commit == Commit::Background});
     level = governor->level();
   }
-  if (spool) spool->begin();
+  output->begin();
 }
 
 void Hook::State::prepare() {
@@ -156,11 +137,12 @@ void Hook::State::prepare() {
       throw UsageError(std::string(defect) + ": " + printable(name));
   SavePlan made(collections, options);
   // Refuses what no reader would open, before anything is saved.
-  const std::uint32_t collections_crc32c = writes ? write_collections() : 0;
+  const std::uint32_t collections_crc32c = writes ? output->write_collections(groups, {}) : 0;
   plan.emplace(std::move(made));
   groups.follow(*plan);
   if (!writes) return;
-  writer.emplace(*store, segment_policy(collections_crc32c), *pool, committed_step);
+  writer.emplace(output->store(), output->segment_policy(index_columns(), collections_crc32c),
+                 *pool, committed_step);
   recorder.emplace(*writer, *pool);
 }
 
@@ -274,42 +256,12 @@ void Hook::State::note(std::string text) {
   notes_.push_back(std::move(text));
 }
 
-// The file holds the configuration, and as much of what calls put into collections as there is
-// room for: the index has all of that. Returns the checksum of what it wrote.
-std::uint32_t Hook::State::write_collections() {
-  const FormatLimits& limits = format_limits();
-  const StepCounters at_close = closed ? counters : StepCounters{};
-  const auto file_with = [&](std::uint64_t joined_names) {
-    Collections now = groups.configured();
-    const std::int64_t left_out = groups.add_joined(now, joined_names);
-    return files->collections_file(now, at_close, left_out);
-  };
-  std::vector<std::byte> file;
-  bool has_joined = false;
-  try {
-    file = file_with(limits.joined_names);
-    has_joined = file.size() <= limits.written_collections_file;
-  } catch (const UsageError& error) {
-    log(LogLevel::Debug, error.what());  // of the configuration it is said below
-  }
-  if (!has_joined) file = file_with(0);
-  if (file.size() > limits.written_collections_file) {
-    throw UsageError("the configured collections, with their patterns and names, take " +
-                     std::to_string(file.size()) +
-                     " bytes, and readers of a run open a collections file of at most " +
-                     std::to_string(limits.written_collections_file));
-  }
-  store->put(files->collections_key(), file,
-             options.sync == Sync::Off ? Durability::Cached : Durability::Durable);
-  return crc32c(file);
-}
-
 // Collections that were configured when saving had begun may be too large; then the file stays as
 // it was written at the start, without the counters.
 void Hook::State::write_collections_at_close() {
   try {
-    write_if_spool_has_room([this] { write_collections(); },
-                            "the collections that close() writes, which count all steps");
+    if (!output->write_last_collections(groups, counters))
+      tell_spool_is_full("the collections that close() writes, which count all steps");
   } catch (const UsageError& error) {
     tell(error.what());
   }
@@ -327,24 +279,18 @@ void Hook::State::finish() {
   report_hidden_steps();
   // All at once: a second step without values would have the number of the first.
   count_refused();
-  if (spool) count_lost();
+  count_lost();
   say_the_rest();
   writer->hand_over(SealNow{});
   writer->wait_until_idle();
   check_writer();
   // Where uploads may make room, now they have what they need for it.
   write_collections_at_close();
-  write_if_spool_has_room([this] { files->write_end(); }, "the end of the run");
+  if (!output->write_end()) tell_spool_is_full("the end of the run");
 }
 
-// A full spool costs what it has no room for, and not the run.
-void Hook::State::write_if_spool_has_room(const std::function<void()>& write, const char* what) {
-  try {
-    write();
-  } catch (const StoreFull&) {
-    if (!spool) throw;
-    tell(std::string("the spool is full: there is no room for ") + what);
-  }
+void Hook::State::tell_spool_is_full(const char* what) {
+  tell(std::string("the spool is full: there is no room for ") + what);
 }
 
 // Saving has ended before training did. What was committed is in the run; that more is missing is
@@ -354,7 +300,7 @@ void Hook::State::leave_last_note() noexcept {
   try {
     recorder->drop();
     recorder->end();
-    files->take_back_end();
+    output->take_back_end();
     const std::int64_t last = committed_step;
     // Short enough for the index alone.
     std::string text = R"({"kind":"disabled","after_step":)" + std::to_string(last) + '}';
@@ -370,11 +316,25 @@ void Hook::State::leave_last_note() noexcept {
   }
 }
 
+// Waits until the store has what was written. What it did not take is reported.
+void Hook::State::deliver(Clock::time_point until) noexcept {
+  if (!output) return;
+  Delivery delivery = output->deliver(until);
+  report.steps_not_uploaded = delivery.steps_left;
+  report.bytes_not_uploaded = delivery.bytes_left;
+  try {
+    const MutexLock lock(mutex_);
+    for (std::string& problem : delivery.problems) problems_.push_back(std::move(problem));
+  } catch (const std::exception& error) {
+    log(LogLevel::Error, error.what());
+  }
+}
+
 void Hook::State::close() {
   const Busy until_all_is_taken_apart(*this);
   if (closed.exchange(true)) return;
   const auto until = Clock::now() + options.close_timeout;
-  if (spool) spool->stop_waiting_at(until);
+  if (output) output->stop_waiting_at(until);
   std::exception_ptr error;
   {
     const Call counted(*this);
@@ -395,7 +355,7 @@ void Hook::State::close() {
   fill_report();
   recorder.reset();
   writer.reset();
-  files.reset();
+  output.reset();
   metrics.reset();
   pool.reset();
   if (error && options.on_error == OnError::Throw) std::rethrow_exception(error);
@@ -410,7 +370,7 @@ bool Hook::State::close_at_exit() noexcept {
     if (!told_of_exit.exchange(true)) {
       log(LogLevel::Error, "the process exits inside a call of the hook: the run is left as it is");
       if (writer) writer->halt();
-      if (spool) spool->halt();
+      if (output) output->halt();
     }
     return false;
   }

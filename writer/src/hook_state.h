@@ -22,13 +22,12 @@
 #include "cupel/writer/hook.h"
 #include "cupel/writer/metric_log.h"
 #include "cupel/writer/overhead_governor.h"
-#include "cupel/writer/spooled_store.h"
 #include "cupel/writer/step_counters.h"
 #include "process.h"
-#include "run_files.h"
+#include "run_output.h"
 #include "save_plan.h"
 #include "step_recorder.h"
-#include "stop_mirror.h"
+#include "stop_watch.h"
 #include "tensor_groups.h"
 
 namespace cupel {
@@ -198,20 +197,17 @@ struct Hook::State {
   bool is_acting() const noexcept;       // inside one that does not wait for other threads
 
   HookOptions options;
-  const bool inert;      // USE_SMDEBUG=0
-  bool decides = false;  // whether anything is due in this process
-  bool writes = false;   // and goes into a run
-  std::shared_ptr<Store> store;
-  std::shared_ptr<SpooledStore> spool;  // the same, where what is written must be uploaded
-  std::optional<StopMirror> stop_mirror;
-  std::optional<RunFiles> files;
+  const bool inert;                     // USE_SMDEBUG=0
+  bool decides = false;                 // whether anything is due in this process
+  bool writes = false;                  // and goes into a run
+  std::optional<RunOutput> output;      // of a hook that writes
+  std::optional<StopWatch> stop_watch;  // of one that only counts steps
   std::optional<ChunkPool> pool;
   std::optional<BackgroundWriter> writer;
   std::optional<StepRecorder> recorder;
   std::optional<CheckpointMetadata> checkpoints;
   std::unique_ptr<MetricLog> metrics;
   std::optional<OverheadGovernor> governor;
-  std::optional<ObjectInfo> stop_file_before;  // is not for this training
 
   Collections collections;
   std::optional<SavePlan> plan;
@@ -234,12 +230,8 @@ struct Hook::State {
   std::int64_t steps_begun = 0;
 
  private:
-  void open();
-  void open_store_of_run();
-  void open_spool();
+  void open(std::shared_ptr<Store> into);
   void prepare();
-  std::chrono::milliseconds segment_age() const;
-  SegmentPolicy segment_policy(std::uint32_t collections_crc32c) const;
   ReductionSet index_columns() const;
   void begin_step();
   void end_step();
@@ -262,7 +254,6 @@ struct Hook::State {
   void count_refused();
   static constexpr const char* kSpoolWasFull = "the spool was full";
   void note_dropped(const LostSteps& steps, const char* why);
-  void note_uploads();
   // Complains when the next step has begun, so that a complaint that is thrown costs nothing.
   void complain_later(std::string what);
   void tell_late_complaints() noexcept;
@@ -272,13 +263,11 @@ struct Hook::State {
   void add_own_tensors();
   void check_writer();
   void poll_stop();
-  std::uint32_t write_collections();
   void write_collections_at_close();
   void finish();
-  void write_if_spool_has_room(const std::function<void()>& write, const char* what);
+  void tell_spool_is_full(const char* what);
   void leave_last_note() noexcept;
   void deliver(Clock::time_point until) noexcept;
-  void tell_not_uploaded(const NotUploaded& left) CUPEL_REQUIRES(mutex_);
   bool has_early_scalars() {
     const MutexLock lock(mutex_);
     return !early_scalars_.empty();
@@ -312,22 +301,18 @@ struct Hook::State {
   std::int64_t earlier_last_ = -1;  // the last step of earlier attempts
   std::int64_t hidden_from_ = -1;   // where this one began to hide them; -1: it has not
   LostSteps dropped_;  // since the last note about it: there was no room for their values
-  bool dropped_by_spool_ = false;                          // the first of them
-  LostSteps lost_;                                         // the same when they were written
-  std::optional<Clock::time_point> uploads_behind_since_;  // as the last note said
-  bool told_of_refused_ = false;  // steps whose index rows are larger than readers take
-  bool spool_had_room_ = true;    // when the step began
-  std::uint64_t commits_ = 0;     // handed over
-  bool behind_ = false;           // a commit took too long, and the writer has not caught up
+  bool dropped_by_spool_ = false;  // the first of them
+  LostSteps lost_;                 // the same when they were written
+  bool told_of_refused_ = false;   // steps whose index rows are larger than readers take
+  bool spool_had_room_ = true;     // when the step began
+  std::uint64_t commits_ = 0;      // handed over
+  bool behind_ = false;            // a commit took too long, and the writer has not caught up
   std::int64_t waited_ns_ = 0;
-
-  bool owns_store_ = false;
 
   const std::uint64_t made_at_depth_ = fork_depth();
   const Clock::time_point created_ = Clock::now();
   Clock::time_point first_begin_;
   Clock::time_point overhead_saved_ = created_;
-  Clock::time_point stop_polled_;
   std::atomic<std::int64_t> spent_ns_{0};
   std::atomic<int> calls_{0};
   std::optional<AtExit> at_exit_;  // last: while there is anything to close

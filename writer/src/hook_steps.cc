@@ -16,7 +16,6 @@ namespace cupel {
 namespace {
 
 constexpr auto kOverheadPeriod = std::chrono::seconds(1);
-constexpr auto kStopPollPeriod = std::chrono::milliseconds(100);
 constexpr std::uint64_t kStepsUnderWay = 2;  // that a writer may have before it, and not be behind
 constexpr SaveDecision kRawOnly{.raw = true};
 
@@ -61,16 +60,12 @@ void Hook::State::next_step() {
   end_step();
   check_writer();
   if (writer) count_refused();
-  if (spool) {
-    count_lost();
-    note_uploads();
-  }
+  if (writer) count_lost();
+  if (output)
+    if (auto news = output->news_of_uploads(counters.global)) note(std::move(*news));
   if (checkpoints) checkpoints->look(counters, committed_step);
   if (metrics) metrics->flush();
-  if (begin - stop_polled_ >= kStopPollPeriod) {
-    stop_polled_ = begin;
-    poll_stop();
-  }
+  poll_stop();
   counters.count(mode);
   ++steps_begun;
   govern(begin);
@@ -111,7 +106,7 @@ void Hook::State::begin_step() {
     early.swap(early_scalars_);
   }
   if (recorder) {
-    spool_had_room_ = !spool || spool->has_room();
+    spool_had_room_ = output->has_room();
     recorder->begin({counters.global, mode, counters[mode], microseconds_now()}, when_full(),
                     when_full() == WhenFull::Block || has_room());
   }
@@ -224,6 +219,29 @@ void Hook::State::count_refused() {
                  " of a step; so is every other step that is as large");
 }
 
+// Steps for which the spool had room when they began, and none when they were written.
+void Hook::State::count_lost() {
+  if (LostSteps news = writer->take_lost_steps(); news.count > 0) {
+    {
+      const MutexLock lock(mutex_);
+      notes_.insert(notes_.begin(), std::make_move_iterator(news.notes.begin()),
+                    std::make_move_iterator(news.notes.end()));
+    }
+    report.steps_dropped += news.count;
+    if (lost_.count == 0) {
+      lost_.first = news.first;
+      complain_later(
+          "the spool is full, and there is nothing to upload that would make room: step " +
+          std::to_string(news.first) + " is lost, and those behind it that do not fit");
+    }
+    lost_.last = news.last;
+    lost_.count += news.count;
+  }
+  // Readers are told when there is room again, since the step that tells it may be lost, too.
+  if (lost_.count == 0 || (committed_step <= lost_.last && !closed)) return;
+  note_dropped(std::exchange(lost_, {}), kSpoolWasFull);
+}
+
 void Hook::State::note_dropped(const LostSteps& steps, const char* why) {
   note(note_text({{"kind", "dropped_steps"},
                   {"first", steps.first},
@@ -262,18 +280,10 @@ void Hook::State::add_own_tensors() {
 }
 
 void Hook::State::poll_stop() {
-  if (store == nullptr || stop_seen) return;
-  if (stop_mirror) {
-    stop_seen.store(stop_mirror->is_requested(), std::memory_order_relaxed);
-    return;
-  }
-  try {
-    const auto file = store->stat(kStopFile);
-    if (file && !(stop_file_before && stop_file_before->identity == file->identity))
-      stop_seen.store(true, std::memory_order_relaxed);
-  } catch (const StoreError& error) {
-    log(LogLevel::Debug, error.what());  // asked again at a later step
-  }
+  StopWatch* const watch = output ? &output->stop_watch() : stop_watch ? &*stop_watch : nullptr;
+  if (watch == nullptr || stop_seen) return;
+  watch->look();
+  stop_seen.store(watch->is_requested(), std::memory_order_relaxed);
 }
 
 void Hook::State::check_writer() {

@@ -1,3 +1,11 @@
+// Who writes the run, and what becomes of a run that is already there.
+//
+// A finished run is refused, replaced or continued, as the options say; an unfinished one is
+// continued by a new attempt. All of that happens in the constructor, before uploads begin: where
+// the run is delivered to a remote store, it reads and removes in the spool and in the remote store
+// alike. Afterwards only the local run is written. The training thread runs all of it. A failure of
+// the constructor keeps the hook from saving; a full spool costs the file that finds no room.
+
 #include "run_files.h"
 
 #include <unistd.h>
@@ -13,11 +21,11 @@
 
 #include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
-#include "cupel/core/log.h"
+#include "cupel/delivery/end_of_run.h"
+#include "cupel/delivery/seal_segments.h"
 #include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
-#include "cupel/writer/seal_run.h"
 
 namespace cupel {
 namespace {
@@ -37,6 +45,15 @@ std::string random_run_name() {
   return name;
 }
 
+// Removes the files of all workers. The index goes first: without it no reader sees the rest.
+void remove_run(Store& store) {
+  for (const std::string_view prefix :
+       {kIndexPrefix, kEventsPrefix, kEndedPrefix, kCollectionsPrefix}) {
+    for (const ObjectInfo& object : store.list(prefix)) store.remove(object.key);
+  }
+  store.remove(kEndMarker);
+}
+
 }  // namespace
 
 std::string expand_out_dir(const std::string& out_dir) {
@@ -52,71 +69,66 @@ std::string expand_out_dir(const std::string& out_dir) {
   return result;
 }
 
-RunFiles::RunFiles(Store& store, const std::string& directory, const HookOptions& options)
-    : store_(store),
+RunFiles::RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options)
+    : store_(stores.run),
+      events_(stores.events),
       worker_(options.worker),
       num_workers_(options.include_workers == "all" ? options.num_workers.value_or(1) : 1) {
   check_worker_name(worker_);
-  if (!directory.empty()) {
-    lock_ = DirectoryLock::try_acquire(directory, lock_name(worker_));
-    if (lock_ == nullptr) {
-      throw UsageError("another process is writing this run as the same worker: " + directory +
-                       ", " + worker_);
-    }
-  }
-  settle_existing_run(options.existing);
+  if (!directory.empty())
+    lock_ = WorkerLock::acquire(directory, worker_, directory, FileAccess::Umask);
+  settle_existing_run(stores.at_start, options.existing);
 }
 
-void RunFiles::settle_existing_run(Existing existing) {
-  const bool finished = store_.stat(kEndMarker).has_value();
+void RunFiles::settle_existing_run(Store& store, Existing existing) {
+  const bool finished = store.stat(kEndMarker).has_value();
   if (finished && existing == Existing::Refuse) {
     throw UsageError(
         "out_dir already holds a finished run; choose another, or set existing to Replace or "
         "Continue: " +
-        store_.location());
+        store.location());
   }
   if (existing == Existing::Replace) {
-    // Of a run of several workers the others may be alive, and what they left is theirs to replace.
+    // The other workers of a run may be alive, and their files are theirs to replace.
     if (num_workers_ == 1) {
-      remove_run();
+      remove_run(store);
     } else {
-      remove_own();
+      remove_own_segments(store);
     }
   }
-  store_.remove(kEndMarker);
+  store.remove(kEndMarker);
   if (worker_ == kChief) {
-    // Nobody can have ended before the chief began, nor asked it to stop.
-    for (const ObjectInfo& object : store_.list(kEndedPrefix)) store_.remove(object.key);
-    store_.remove(kStopFile);
+    // No worker can have ended, or been asked to stop, before the chief began.
+    for (const ObjectInfo& object : store.list(kEndedPrefix)) store.remove(object.key);
+    store.remove(kStopFile);
   } else {
-    store_.remove(ended_key(worker_));
-    if (num_workers_ == 1) store_.remove(kStopFile);
+    store.remove(ended_key(worker_));
+    if (num_workers_ == 1) store.remove(kStopFile);
   }
 
-  for (const ObjectInfo& object : store_.list(kCollectionsPrefix)) {
+  for (const ObjectInfo& object : store.list(kCollectionsPrefix)) {
     const auto worker = parse_collections_key(object.key);
     const auto bytes =
-        worker ? store_.get(object.key, format_limits().collections_file) : std::nullopt;
+        worker ? store.get(object.key, format_limits().collections_file) : std::nullopt;
     if (!bytes) continue;
     const CollectionsFile file = decode_collections_file(object.key, *bytes);
     run_ = file.run;
     if (*worker == worker_) attempt_ = file.attempt + 1;
   }
-  if (attempt_ == 0) attempt_ = first_unused_attempt();
+  if (attempt_ == 0) attempt_ = first_unused_attempt(store);
   if (attempt_ == std::numeric_limits<std::int32_t>::max())
     throw UsageError("the run has no room for another attempt of " + worker_ + ": " +
-                     store_.location());
+                     store.location());
   if (run_.empty()) run_ = random_run_name();
 }
 
-/// Where the power failed, segments may be there without the collections file that knows them.
-std::int32_t RunFiles::first_unused_attempt() const {
+// After a power failure, segments may be there without the collections file of their attempt.
+std::int32_t RunFiles::first_unused_attempt(const Store& store) const {
   std::int32_t attempt = 0;
   for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
-    for (const ObjectInfo& object : store_.list(prefix)) {
-      const auto segment =
-          SegmentName::parse_index_key(std::string(kIndexPrefix).append(object.key, prefix.size()));
-      // Behind the last that can be, nothing comes.
+    for (const ObjectInfo& object : store.list(prefix)) {
+      const auto segment = segment_of(object.key);
+      // The greatest number has no successor.
       if (segment && segment->worker == worker_ && segment->attempt < INT32_MAX - 1)
         attempt = std::max(attempt, segment->attempt + 1);
     }
@@ -124,27 +136,16 @@ std::int32_t RunFiles::first_unused_attempt() const {
   return attempt;
 }
 
-// The index goes first: without it nothing else of the run exists for a reader.
-void RunFiles::remove_run() {
-  for (const std::string_view prefix :
-       {kIndexPrefix, kEventsPrefix, kEndedPrefix, kCollectionsPrefix}) {
-    for (const ObjectInfo& object : store_.list(prefix)) store_.remove(object.key);
-  }
-  store_.remove(kEndMarker);
-}
-
-// The collections file stays until it is written anew: attempts are counted on, so that no name is
-// used twice while others may be reading the run.
-void RunFiles::remove_own() {
+// The collections file stays until it is written anew: the number of the next attempt follows from
+// it, so that no key is used twice while others may be reading the run.
+void RunFiles::remove_own_segments(Store& store) {
   for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
-    for (const ObjectInfo& object : store_.list(prefix)) {
+    for (const ObjectInfo& object : store.list(prefix)) {
       const auto segment = segment_of(object.key);
-      if (segment && segment->worker == worker_) store_.remove(object.key);
+      if (segment && segment->worker == worker_) store.remove(object.key);
     }
   }
 }
-
-std::string RunFiles::collections_key() const { return cupel::collections_key(worker_); }
 
 std::vector<std::byte> RunFiles::collections_file(const Collections& collections,
                                                   const StepCounters& at_close,
@@ -156,17 +157,24 @@ std::vector<std::byte> RunFiles::collections_file(const Collections& collections
   return encode_collections_file(file);
 }
 
-void RunFiles::take_back_end() {
-  store_.remove(kEndMarker);
-  if (num_workers_ > 1) store_.remove(ended_key(worker_));
+void RunFiles::write_collections(std::span<const std::byte> file, Durability durability,
+                                 bool waits_for_room) {
+  const auto put = [&] { store_.put(collections_key(worker_), file, durability); };
+  if (events_ != nullptr && waits_for_room) {
+    events_->room_for(file.size(), put);
+  } else {
+    put();
+  }
+  if (events_ != nullptr) events_->collections_changed();
 }
 
 void RunFiles::write_end() {
-  if (num_workers_ > 1) {
-    store_.put(ended_key(worker_), {}, Durability::Cached);
-    if (static_cast<std::int64_t>(store_.list(kEndedPrefix).size()) < num_workers_) return;
-  }
-  store_.put(kEndMarker, {}, Durability::Cached);
+  const auto write = [this] { cupel::write_end(store_, worker_, num_workers_); };
+  if (events_ == nullptr) return write();
+  events_->room_for(0, write);
+  events_->ended();
 }
+
+void RunFiles::take_back_end() { remove_end(store_, worker_, num_workers_); }
 
 }  // namespace cupel

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cupel/core/collection.h"
-#include "cupel/store/local_store.h"
+#include "cupel/delivery/segment_events.h"
+#include "cupel/delivery/worker_lock.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
 #include "cupel/writer/step_counters.h"
@@ -17,44 +19,55 @@ namespace cupel {
 // Fills {time} and {job} in.
 std::string expand_out_dir(const std::string& out_dir);
 
-// What one worker writes of a run beside its segments: who it is, that it runs, that it has ended.
+// The files of one worker beside its segments: the lock, the collections file, the end of the run.
 //
 // Made before anything is written: takes the worker's lock, decides about a run that is already
-// there, and counts the attempt.
+// there, and counts the attempt. One thread.
 class RunFiles {
  public:
-  // `directory` is the local directory of the store, "" if it has none (then there is no lock).
-  RunFiles(Store& store, const std::string& directory, const HookOptions& options);
+  // The stores of a run. They outlive the RunFiles.
+  struct Stores {
+    Store& at_start;  // the run that is there, which the constructor reads and removes from
+    Store& run;       // the run that is written
+    SegmentEvents* events = nullptr;  // where `run` is delivered to another store
+  };
+
+  // `directory` is the local directory of the store, "" if it has none; then there is no lock.
+  // Throws UsageError for a finished run that must not be reused, and for a second writer of the
+  // same worker; StoreError.
+  RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options);
 
   const std::string& run() const noexcept { return run_; }
   const std::string& worker() const noexcept { return worker_; }
   std::int32_t attempt() const noexcept { return attempt_; }
 
-  std::string collections_key() const;
-  // `at_close` are the counters of an attempt that has ended; none while it runs. So many names
-  // that joined collections are `left_out` of the file.
+  // Returns the bytes of a collections file. `at_close` are the counters of an attempt that has
+  // ended; none while it runs. `left_out` is the number of names that joined collections and are
+  // not in the file.
   std::vector<std::byte> collections_file(const Collections& collections,
                                           const StepCounters& at_close,
                                           std::int64_t left_out) const;
+  // Writes the collections file. Waits for room in a spool only if `waits_for_room`.
+  void write_collections(std::span<const std::byte> file, Durability durability,
+                         bool waits_for_room);
 
-  // Says that this worker has ended; the last of all workers says that training has. A power loss
-  // may take that back, and then the run has not ended.
+  // Writes that this worker has ended (cupel/delivery/end_of_run.h). Waits for room in a spool.
   void write_end();
-  // Takes that back, should it have been said: there is something to add.
+  // Removes what write_end() may have written: there is something to add to the run.
   void take_back_end();
 
  private:
-  void settle_existing_run(Existing existing);
-  std::int32_t first_unused_attempt() const;
-  void remove_run();
-  void remove_own();
+  void settle_existing_run(Store& store, Existing existing);
+  std::int32_t first_unused_attempt(const Store& store) const;
+  void remove_own_segments(Store& store);
 
   Store& store_;
+  SegmentEvents* const events_;
   std::string worker_;
   std::int64_t num_workers_;
   std::string run_;
   std::int32_t attempt_ = 0;
-  std::unique_ptr<DirectoryLock> lock_;
+  std::unique_ptr<WorkerLock> lock_;
 };
 
 }  // namespace cupel

@@ -88,17 +88,11 @@ struct RunWriter::State {
         sync(options.sync),
         plan(always_due(all), hook_options),
         store(directory_of(directory)),
-        files(store, store.location(), hook_options) {
+        files({store, store}, store.location(), hook_options) {
     store.hold_directory();
-    SegmentPolicy policy{files.run(),
-                         files.worker(),
-                         files.attempt(),
-                         files.collections_key(),
-                         write_collections({}),
-                         plan.columns(),
-                         options.segment_bytes,
-                         kNoAge,
-                         sync};
+    SegmentPolicy policy{
+        files.run(),    files.worker(),        files.attempt(), write_collections({}),
+        plan.columns(), options.segment_bytes, kNoAge,          sync};
     segments.emplace(store, std::move(policy));
   }
 
@@ -155,8 +149,8 @@ std::uint32_t RunWriter::State::write_collections(const StepCounters& at_close) 
     throw UsageError("the collections take " + std::to_string(file.size()) +
                      " bytes, and readers of a run open a collections file of at most " +
                      std::to_string(most));
-  store.put(files.collections_key(), file,
-            sync == Sync::Off ? Durability::Cached : Durability::Durable);
+  files.write_collections(file, sync == Sync::Off ? Durability::Cached : Durability::Durable,
+                          false);
   return crc32c(file);
 }
 

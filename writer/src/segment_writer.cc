@@ -1,11 +1,23 @@
+// The files of the open segment, and when they are sealed.
+//
+// Each write is in the order values, index entry, seal, so that a kill at any instant leaves
+// committed steps whole. A segment is sealed by size (segment_bytes, and half of what readers
+// take), by age (segment_age), early where a spool is short of room, and at close(); all of it is
+// decided in due_for_sealing(), which the background writer asks after each flush and when
+// sealing_time() has come. Where the run is delivered to a remote store, each event is reported to
+// SegmentEvents, which also makes writes wait for room. Runs in the thread of the background writer
+// only. An error of the store ends saving, but StoreFull of a spool: see give_up_gathered().
+
 #include "segment_writer.h"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/delivery/seal_segments.h"
 #include "cupel/format/format_limits.h"
 #include "value_bytes.h"
 
@@ -15,7 +27,7 @@ namespace {
 // For padding (Arrow pads to 8 or 64 bytes), and for values that did not come.
 constexpr std::array<std::byte, 64U << 10U> kZeros{};
 
-// Until a segment that was cut off is tried again, at least: each try reads it.
+// The shortest time between two tries to seal a cut-off segment: each try reads it.
 constexpr std::chrono::milliseconds kLeastPause{100};
 
 }  // namespace
@@ -27,14 +39,26 @@ SegmentWriter::Open& SegmentWriter::open(std::int64_t step) {
     open_.emplace(SegmentName{policy_.attempt, step, policy_.worker}, identity, policy_.columns);
     ++next_segment_;
     open_->number = ++files_begun_;
+    if (policy_.events != nullptr) policy_.events->opened(open_->name);
   }
   return *open_;
 }
 
+template <class Write>
+void SegmentWriter::write_with_room(std::uint64_t bytes, Write&& write) {
+  if (policy_.events == nullptr) return write();
+  const SegmentEvents::Room room = policy_.events->room_for(bytes, std::ref(write));
+  is_short_of_room_ = room == SegmentEvents::Room::Short;
+}
+
 void SegmentWriter::flush_events() {
   if (gathered_events_.empty()) return;
-  store_.append(open_->name.events_key(), open_->events_size, gathered_events_);
-  for (const auto& piece : gathered_events_) open_->events_size += piece.size();
+  std::uint64_t bytes = 0;
+  for (const auto& piece : gathered_events_) bytes += piece.size();
+  write_with_room(bytes, [&] {
+    store_.append(open_->name.events_key(), open_->events_size, gathered_events_);
+  });
+  open_->events_size += bytes;
   gathered_events_.clear();
   gathered_headers_.clear();
 }
@@ -46,8 +70,10 @@ void SegmentWriter::flush() {
   flush_events();
   if (segment.gathered_steps == 0) return;
   if (policy_.sync == Sync::Step && segment.events_size > 0) store_.sync(segment.name.events_key());
-  store_.append(segment.name.index_key(), segment.index_size,
-                std::array{std::span<const std::byte>(segment.gathered_index)});
+  write_with_room(segment.gathered_index.size(), [&] {
+    store_.append(segment.name.index_key(), segment.index_size,
+                  std::array{std::span<const std::byte>(segment.gathered_index)});
+  });
   segment.index_size += segment.gathered_index.size();
   segment.steps += segment.gathered_steps;
   segment.index.mark();
@@ -128,7 +154,7 @@ void SegmentWriter::end_stream(std::uint64_t missing) {
   if (stream_padding_ > 0) stream(std::span(kZeros).first(stream_padding_));
 }
 
-// Each file names all tags of its tensors, so that none needs another one to be understood.
+// Each file names all tags of its tensors, so that a reader needs no other file to understand it.
 std::span<const std::string> SegmentWriter::unnamed_tags(const NamedTensor& tensor) const {
   const auto* const tags = tensor.tags.load(std::memory_order_acquire);
   if (tags == nullptr) return {};
@@ -187,16 +213,18 @@ void SegmentWriter::give_up_gathered() {
     cut_off_ = {name, Clock::now() + std::max(policy_.segment_age, kLeastPause)};
     return;
   }
-  --next_segment_;  // first: the next segment has this number also where a file stays
+  --next_segment_;  // first: the next segment has this number even if a removal fails
   store_.remove(name.index_key());
   store_.remove(name.events_key());
 }
 
 void SegmentWriter::finish_cut_off() {
   if (!cut_off_) return;
-  // If there is no room yet.
+  // For the case that there is still no room.
   cut_off_->try_at = Clock::now() + std::max(policy_.segment_age, kLeastPause);
-  policy_.finish_segment(cut_off_->name);
+  SealReport report;
+  seal_segment(*policy_.spool, cut_off_->name, report);
+  policy_.events->sealed(cut_off_->name, report);
   cut_off_.reset();
 }
 
@@ -206,7 +234,7 @@ void SegmentWriter::forget_gathered() {
   gathered_bytes_ = 0;
 }
 
-// Brings what is in memory of the open segment to where its index file is.
+// Sets the state in memory back to that of the index file.
 void SegmentWriter::go_on_after_error() {
   forget_gathered();
   if (!open_) return;
@@ -219,7 +247,7 @@ void SegmentWriter::go_on_after_error() {
   if (may_be_sealed) {
     open_.reset();
   } else if (open_->steps == 0) {
-    // A segment is named after its first step, which is another now. Nothing of its values was
+    // A segment is named after its first step, which is another one now. None of its values was
     // committed.
     if (index) store_.remove(open_->name.index_key());
     store_.remove(open_->name.events_key());
@@ -246,7 +274,7 @@ void SegmentWriter::append_note(const StepHeader& step, std::string_view tensor,
   row.elements = 1;
   row.shape = &shape;
   row.inline_value = std::span(value).first(length);
-  // The last step may be in the file though its writer was told of an error.
+  // The last step may be in the file although the append reported an error.
   StepHeader header = step;
   header.step = header.mode_step = std::max(step.step, last_step_ + 1);
   gather_index(header, std::span(&row, 1));
@@ -273,11 +301,12 @@ void SegmentWriter::seal() {
     flush_events();
     if (durable) store_.sync(open_->name.events_key());
   }
-  if (durable) store_.sync(policy_.collections_key);
   const std::vector<std::byte> sealed = open_->index.seal(policy_.collections_crc32c);
   open_->sealed_size = sealed.size();
-  store_.put(open_->name.index_key(), sealed, durable ? Durability::Durable : Durability::Cached);
-  if (durable) store_.sync(open_->name.index_key());  // with the folders it lies in
+  write_with_room(sealed.size(), [&] {
+    store_.put(open_->name.index_key(), sealed, durable ? Durability::Durable : Durability::Cached);
+  });
+  if (policy_.events != nullptr) policy_.events->sealed(open_->name, SealReport{.sealed = 1});
   open_.reset();
 }
 
@@ -292,8 +321,7 @@ bool SegmentWriter::due_for_sealing(Clock::time_point now) const {
   return open_->index_size + open_->events_size + gathered_bytes_ >= policy_.segment_bytes ||
          open_->index_size + open_->gathered_index.size() >= limits.index_file / 2 ||
          open_->events_batches >= limits.events_footer / 2 / kEventsFooterBytes ||
-         now - open_->since >= policy_.segment_age ||
-         (policy_.is_short_of_room && policy_.is_short_of_room());
+         now - open_->since >= policy_.segment_age || is_short_of_room_;
 }
 
 std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() const {

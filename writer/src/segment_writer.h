@@ -3,16 +3,17 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cupel/delivery/segment_events.h"
 #include "cupel/format/events_writer.h"
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
+#include "cupel/store/local_store.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
 #include "step_record.h"
@@ -24,73 +25,74 @@ struct SegmentPolicy {
   std::string run;
   std::string worker;
   std::int32_t attempt = 0;
-  std::string collections_key;           // of the file without which segments cannot be read
-  std::uint32_t collections_crc32c = 0;  // as it was written at the start
+  std::uint32_t collections_crc32c = 0;  // of the collections file that was written at the start
   ReductionSet columns;
   std::uint64_t segment_bytes = 0;
   std::chrono::milliseconds segment_age{};
   Sync sync = Sync::Seal;
-  // Whether a segment is to be sealed soon, however small it is. Null: never.
-  std::function<bool()> is_short_of_room = {};
-  // Seals, from its files, a segment that want of room has cut off. Null: want of room ends saving.
-  std::function<void(const SegmentName&)> finish_segment = {};
+  // The delivery of the run to a remote store, and the local store in its spool, which the segments
+  // are written to. Null where the segments are written to a store that can append.
+  SegmentEvents* events = nullptr;
+  LocalStore* spool = nullptr;
 };
 
 // Writes the segments of one worker one after another: values, then the index entry that makes
-// their step exist, then, between steps, the seal. What is written gathers in memory until flush():
-// where the store is slow, several steps go there at once. A new segment begins with the first
-// value or step behind a seal. One thread. StoreError from any call leaves the committed steps as
-// they are; nothing may be called after it, but give_up_gathered() after StoreFull.
+// their step exist, then, between steps, the seal. Values and entries gather in memory until
+// flush(): where the store is slow, one write takes several steps. A new segment begins with the
+// first value or step after a seal. One thread. StoreError from any call leaves the committed steps
+// as they are; nothing may be called after it, but give_up_gathered() after StoreFull.
 class SegmentWriter {
  public:
   using Clock = std::chrono::steady_clock;
 
   SegmentWriter(Store& store, SegmentPolicy policy) : store_(store), policy_(std::move(policy)) {}
 
-  // Writes values that lie one after another in `data`, which stays as it is until flush(), as one
-  // batch of the step, and notes where they are.
+  // Writes values that lie one after another in `data` as one batch of the step, and sets their
+  // locations. `data` does not change until flush().
   void write_values(std::int64_t step, std::span<Record* const> values,
                     std::span<const std::byte> data);
 
-  // The same for one value that comes in pieces, which are written at once.
+  // The same for one value in pieces, which are written at once.
   void begin_stream(std::int64_t step, Record& value);
   void stream(std::span<const std::byte> piece);
-  void end_stream(std::uint64_t missing);  // so many bytes did not come and are written as zeros
+  void end_stream(std::uint64_t missing);  // writes so many missing bytes as zeros
 
   // Makes the step exist with the next flush(). The records are sorted by name, without duplicates,
-  // and not empty. Where readers would not take so many rows at once, nothing has happened: returns
-  // how many bytes they would have to take.
+  // and not empty. Where readers refuse so many rows at once, nothing has happened: returns the
+  // bytes of the rows.
   std::optional<std::uint64_t> commit(const StepHeader& step,
                                       std::span<const Record* const> records);
-  // The step whose values were written will not exist. They stay where they are, unreferenced; a
-  // segment that was begun for them is removed, since it would be named after a step that it lacks.
+  // The step whose values were written will not exist. The values stay in the file, unreferenced. A
+  // segment that was begun for them is removed, because a segment is named after its first step.
   void abandon_step();
 
-  // The store has no room: gives up all that has gathered, and the values of the step that is under
-  // way. The open segment ends with its last committed step.
+  // Whether writing goes on after StoreFull, by give_up_gathered(): deliveries may make room. Else
+  // a full store ends saving.
+  bool survives_full_store() const noexcept { return policy_.events != nullptr; }
+  // After StoreFull: gives up all steps that have gathered, and the values of the step that is
+  // under way. The open segment ends with its last committed step. It is cut off, and sealed from
+  // its files when segment_age is over, or before the next segment begins.
   void give_up_gathered();
 
-  // Adds a step that holds nothing but one text, of at most 48 bytes. May be called after an error;
-  // refuses, by StoreError, where that left anything behind the last committed step: a reader takes
-  // it for a step to come only as long as nothing follows.
+  // Adds a step with nothing but one text, of at most 48 bytes. May be called after an error.
+  // Throws StoreError where the error left anything behind the last committed step: a reader takes
+  // that for a step to come only as long as nothing follows.
   void append_note(const StepHeader& step, std::string_view tensor, const std::string& text);
 
-  // Writes what has gathered: values, then index entries.
+  // Writes the gathered values, then the gathered index entries.
   void flush();
   std::size_t gathered_bytes() const noexcept { return gathered_bytes_; }
-  // Whether there are steps that flush() has not brought into the index file, also one that failed.
+  // Whether there are steps that no flush() has brought into the index file.
   bool has_gathered_steps() const noexcept { return open_ && open_->gathered_steps > 0; }
 
-  const SegmentPolicy& policy() const noexcept { return policy_; }
-
-  // Seals the open segment, if any, and makes it durable with all that its readers need. Between
-  // steps, and behind a flush().
+  // Seals the open segment, if any, and makes it durable as policy.sync asks. Between steps, and
+  // after a flush().
   void seal();
 
-  // Whether the open segment, with what has gathered, is large or old enough; or whether it is time
-  // to try again with one that was cut off.
+  // Whether the segment should be sealed now: it is large enough with the gathered steps, it is as
+  // old as segment_age, room is short, or a cut-off segment is to be tried again.
   bool due_for_sealing(Clock::time_point now) const;
-  // When that will be so without further steps; nothing where there is no segment.
+  // Returns when due_for_sealing() will be true by age; nothing where there is no segment.
   std::optional<Clock::time_point> sealing_time() const;
 
  private:
@@ -112,6 +114,8 @@ class SegmentWriter {
     Clock::time_point since = Clock::now();
   };
   Open& open(std::int64_t step);
+  template <class Write>
+  void write_with_room(std::uint64_t bytes, Write&& write);
   void go_on_after_error();
   void finish_cut_off();
   std::span<const std::string> unnamed_tags(const NamedTensor& tensor) const;
@@ -132,7 +136,8 @@ class SegmentWriter {
     SegmentName name;
     Clock::time_point try_at;
   };
-  std::optional<CutOff> cut_off_;  // is to be sealed before another begins
+  std::optional<CutOff> cut_off_;  // is sealed before another segment begins
+  bool is_short_of_room_ = false;  // after the last write
   std::int64_t last_step_ = -1;    // in an index file
   std::int64_t newest_step_ = -1;  // encoded
   bool inside_step_ = false;  // values of a step that is not committed yet are in the open segment

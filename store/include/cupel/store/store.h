@@ -21,8 +21,8 @@ struct ObjectInfo {
   std::string identity;
 };
 
-/// Whether bytes must have reached the medium when a call returns, or may still be in the system's
-/// cache.
+/// Whether an object must be on the medium when a call returns: its bytes, and its name up to the
+/// root of the store. A cached object may still be in the system's memory.
 enum class Durability { Cached, Durable };
 
 /// The state of a lock, as it can be seen without taking the lock.

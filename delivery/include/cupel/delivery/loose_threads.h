@@ -7,8 +7,10 @@
 
 namespace cupel {
 
-// Threads that may hang in a request to a store far away, for as long as the store lets it. Whoever
-// ends waits a moment for them and then leaves them to themselves, so what they use they must own.
+/// Threads that may hang in a request to a remote store for as long as the store lets them.
+///
+/// The destructor waits one second for the threads and then leaves them to themselves. Therefore
+/// everything that a thread uses must belong to the thread.
 class LooseThreads {
  public:
   LooseThreads();
@@ -16,7 +18,8 @@ class LooseThreads {
   LooseThreads(const LooseThreads&) = delete;
   LooseThreads& operator=(const LooseThreads&) = delete;
 
-  // Throws std::system_error when the system has no thread to give. The body throws nothing.
+  /// Starts a thread. `body` throws nothing. Throws std::system_error when the system has no
+  /// thread to give.
   void start(std::function<void()> body);
 
  private:

@@ -1,7 +1,7 @@
 // A hook whose store cannot append: what comes to the store, when, and what is left when it does
 // not.
 
-#include "cupel/writer/spool.h"
+#include "cupel/delivery/spool.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "environment_guard.h"
 #include "spool_fixture.h"
+#include "writer/environment_guard.h"
 
 namespace cupel {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::delivery_detail {
 
-// What is to be uploaded and in which order. Knows no store and no threads: who uses it asks for
-// the next job, does it, and tells how it went.
+// The files that are to be uploaded, and their order. It knows no store and no threads: its user
+// takes the next job, does it, and reports the result.
 class UploadQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,8 +28,8 @@ class UploadQueue {
   enum class Kind { CollectionsFile, Values, Index, End };
   struct Job {
     Kind kind = Kind::Values;
-    Segment segment = {};       // of values and index
-    bool is_there = false;      // the index: only what is local is to go
+    Segment segment = {};       // of the jobs Values and Index
+    bool is_there = false;      // the index is in the store; only the local files are to be removed
     std::uint64_t version = 0;  // of the collections file
   };
 
@@ -38,13 +38,14 @@ class UploadQueue {
 
   void add(Segment segment);
   void collections_changed() { ++collections_changed_; }
-  // Nothing is added any more; `ends`: the run's end is to be said when all else is done.
+  // Nothing is added any more. `ends`: the end of the run is uploaded after everything else.
   void finish(bool ends);
 
-  // What can be begun now; nothing while all waits for jobs that are under way.
+  // Returns a job that can begin now; nothing while everything waits for jobs that are under way.
   std::optional<Job> next();
-  // Tells how a job ended that next() gave out. `is_there`: a segment was found in the store.
+  // Reports that a job of next() is done. `is_there`: the segment was found in the store.
   void done(const Job& job, bool is_there = false);
+  // Reports that a job of next() failed; next() returns it again.
   void failed(const Job& job);
 
   bool is_finished() const noexcept;
@@ -53,7 +54,7 @@ class UploadQueue {
   std::optional<Clock::time_point> waiting_since() const noexcept;
 
  private:
-  // Of the values of a segment.
+  // The values of a segment.
   enum class Stage { Waiting, UnderWay, Uploaded, Found };
   struct Entry {
     Segment segment;
@@ -63,16 +64,16 @@ class UploadQueue {
   std::optional<Job> next_in_order();
   bool collections_are_due() const noexcept;
   bool front_is_ready() const noexcept;
-  void values_settled(const Job& job, Stage stage);
+  void set_stage_of_values(const Job& job, Stage stage);
 
   const std::size_t parallelism_;
   const std::uint64_t most_bytes_;
-  std::deque<Entry> entries_;  // until they are uploaded
+  std::deque<Entry> entries_;  // that are not uploaded yet
   std::uint64_t bytes_waiting_ = 0;
   std::uint64_t bytes_under_way_ = 0;
-  bool in_order_under_way_ = false;  // one of the jobs that follow each other
+  bool in_order_under_way_ = false;  // a job that next_in_order() gave out
   std::uint64_t collections_changed_ = 0, collections_uploaded_ = 0;
   bool finishing_ = false, ends_ = false, ended_ = false;
 };
 
-}  // namespace cupel
+}  // namespace cupel::delivery_detail

@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "cupel/writer/deliver_spool.h"
-#include "hook_fixture.h"
+#include "cupel/delivery/deliver_spool.h"
+#include "store/wrapped_store.h"
+#include "writer/hook_fixture.h"
 
 namespace cupel {
 
@@ -61,7 +62,9 @@ class SpoolTest : public HookTest {
   // As `cupel sync` does it.
   DeliverReport deliver(const std::string& worker = "worker_0", const std::string& stays = {}) {
     DeliverOptions how;
-    how.open = [this](std::string_view) { return remote_; };
+    how.schemes = {{"s3", [this](std::string_view) {
+                      return std::make_unique<testing::WrappedStore>(remote_);
+                    }}};
     how.upload.first_pause = std::chrono::milliseconds(1);
     how.patience = std::chrono::milliseconds(200);
     how.stays = stays;

@@ -1,4 +1,9 @@
-#include "cupel/writer/spool.h"
+// The directory of a spool. Files in it are trusted no more than any other files: an address is
+// compared with the expected one, links are not followed, and only files whose names are those of
+// the worker's run are removed. The object has one thread; the upload threads use its LocalStore.
+// Removing is best effort: what stays is found by the next process, and by `cupel sync`.
+
+#include "cupel/delivery/spool.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,8 +23,8 @@
 #include "cupel/core/error.h"
 #include "cupel/core/new_file.h"
 #include "cupel/core/number_text.h"
+#include "cupel/delivery/seal_segments.h"
 #include "cupel/format/layout.h"
-#include "cupel/writer/seal_run.h"
 
 namespace cupel {
 namespace {
@@ -45,7 +50,7 @@ std::string default_base() {
       "there is no place for what is to be uploaded: set spool_dir, CUPEL_SPOOL_DIR or HOME");
 }
 
-// FNV-1a: the same on every machine and for ever.
+// FNV-1a: the same hash on every machine and in every version.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -129,7 +134,7 @@ std::vector<std::string> Spool::find(const std::string& directory) {
       } else {
         look_deeper(folder);
       }
-    } catch (const StoreError&) {  // it may be one, unless no worker is called that
+    } catch (const StoreError&) {  // it may be a spool if its name is that of a worker
       if (is_worker_name(fs::path(folder).filename().string())) found.push_back(folder);
     }
   };
@@ -145,11 +150,8 @@ Spool::Spool(const std::string& directory, Destination destination)
     : destination_(std::move(destination)),
       run_(std::make_shared<LocalStore>(directory, WatchMethod::Notify, FileAccess::Private)) {
   check_worker_name(destination_.worker);
-  lock_ = DirectoryLock::try_acquire(run_->location(), lock_name(destination_.worker),
-                                     FileAccess::Private);
-  if (lock_ == nullptr)
-    throw UsageError("another process is writing this run as the same worker: " + destination_.url +
-                     ", " + destination_.worker + ", its spool is " + run_->location());
+  lock_ = WorkerLock::acquire(run_->location(), destination_.worker, destination_.url,
+                              FileAccess::Private);
   const auto there = destination_of(run_->location());
   if (there && *there != destination_)
     throw UsageError("the spool is in use for another destination: " + run_->location() +
@@ -191,7 +193,7 @@ bool Spool::is_of_run(std::string_view key) const {
          key == ended_key(worker) || key == kEndMarker || key == kStopFile;
 }
 
-// Whether a put that was killed has left this file.
+// Whether a killed process has left this file in the middle of a put().
 bool Spool::is_torn_put(std::string_view key) const {
   if (!key.ends_with(".tmp")) return false;
   for (std::size_t dot; (dot = key.rfind('.')) != std::string_view::npos;) {
@@ -201,7 +203,6 @@ bool Spool::is_torn_put(std::string_view key) const {
   return false;
 }
 
-// Links are not followed.
 Spool::Content Spool::content() const {
   Content content;
   std::error_code failure;
@@ -234,7 +235,7 @@ std::vector<std::string> Spool::foreign_files() const {
   return files;
 }
 
-// The collections go last: without them nobody can tell whose end is still there.
+// The collections file goes last: without it nobody knows whose end marker is still there.
 void Spool::clear() noexcept {
   try {
     const fs::path place = directory();
@@ -247,7 +248,7 @@ void Spool::clear() noexcept {
     std::ranges::sort(content.folders, std::greater());  // what is within comes first
     for (const std::string& folder : content.folders)
       if (is_folder_of_run(folder)) ::rmdir((place / folder).c_str());
-  } catch (const std::exception&) {  // what is left is found again
+  } catch (const std::exception&) {  // the next process finds what is left
   }
 }
 
@@ -260,11 +261,11 @@ void Spool::remove(const std::string& stays) noexcept {
       fs::remove(place / kAddress, ignored);
       lock_->remove_file();
       ::rmdir(place.c_str());
-      // Unless another worker's is in it.
+      // Fails while the spool of another worker is in it.
       if (parent.filename() == hash_of(destination_.url) && !is_same(parent, stays))
         ::rmdir(parent.c_str());
     }
-  } catch (const std::exception&) {  // it is found again
+  } catch (const std::exception&) {  // the next process finds it
   }
   lock_.reset();
 }

@@ -1,21 +1,20 @@
-#include "cupel/writer/deliver_spool.h"
+#include "cupel/delivery/deliver_spool.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "cupel/core/error.h"
 #include "cupel/format/layout.h"
+#include "cupel/store/open_store.h"
 
 namespace cupel {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = RunDelivery::Clock;
 
-constexpr auto kLook = std::chrono::milliseconds(50);
-
-// What a hook writes into its spool begins with the collections file, without which nobody can read
-// the rest.
+// A hook writes the collections file before anything else; without it nobody can read the rest.
 void check_content(const Spool& spool) {
   const std::string key = collections_key(spool.destination().worker);
   const LocalStore& run = spool.run();
@@ -24,15 +23,15 @@ void check_content(const Spool& spool) {
     throw FormatError(spool.directory() + "/" + key, 0, "the file is missing");
 }
 
-// Tells, as long as something is uploaded, whether there is use in waiting for more.
+// Decides how long a delivery waits for uploads.
 class Patience {
  public:
-  Patience(const SpooledStore& spool, const DeliverOptions& options)
-      : spool_(spool), options_(options) {}
+  Patience(const RunDelivery& delivery, const DeliverOptions& options)
+      : delivery_(delivery), options_(options) {}
 
   bool goes_on() {
-    const UploadProgress now = spool_.progress();
-    // A large object on a slow line takes its time: as long as nothing fails, it is under way.
+    const UploadProgress now = delivery_.progress();
+    // A large object takes long on a slow line: while nothing fails, it is under way.
     if (now.bytes_uploaded != uploaded_ || now.trouble.empty()) news_ = Clock::now();
     uploaded_ = now.bytes_uploaded;
     if (options_.progress) options_.progress(uploaded_, uploaded_ + now.bytes_waiting);
@@ -42,7 +41,7 @@ class Patience {
   bool stopped() const noexcept { return stopped_; }
 
  private:
-  const SpooledStore& spool_;
+  const RunDelivery& delivery_;
   const DeliverOptions& options_;
   std::uint64_t uploaded_ = 0;
   Clock::time_point news_ = Clock::now();
@@ -56,38 +55,36 @@ DeliverReport deliver_spool(const std::string& directory, const DeliverOptions& 
   if (!destination) throw UsageError("not a spool: " + directory);
   Spool spool(directory, *destination);
   check_content(spool);
-  SpoolOptions spool_options;
-  spool_options.interrupts_remote = true;
-  spool_options.stays = options.stays.empty() ? spool.directory() : options.stays;
-  spool_options.upload = options.upload;
-  const std::shared_ptr<Store> remote = options.open(destination->url);
-  // Else whoever may write an address could have files of this machine replaced.
+  RunDeliveryOptions how;
+  how.interrupts_remote = true;
+  how.stays = options.stays.empty() ? spool.directory() : options.stays;
+  how.upload = options.upload;
+  const std::shared_ptr<Store> remote = open_store(destination->url, options.schemes);
+  // Without this check, the author of an address could have files of this machine replaced.
   if (remote->can_append())
     throw FormatError(directory + "/spool.json", 0,
                       "what it names needs no spool: " + destination->url);
-  SpooledStore store(remote, std::move(spool), std::move(spool_options), false);
-  Patience patience(store, options);
+  RunDelivery delivery(remote, std::move(spool), std::move(how));
+  Patience patience(delivery, options);
+  const auto goes_on = [&patience] { return patience.goes_on(); };
   std::string no_room;
   try {
-    store.begin([&] { return patience.goes_on(); });
+    delivery.begin(goes_on);
   } catch (const StoreFull& full) {
     no_room = full.what();
   }
-  store.finish();
-  while (!store.wait_until_uploaded(Clock::now() + kLook) && patience.goes_on()) {
-  }
-  const UploadProgress uploaded = store.progress();
   DeliverReport report;
   report.destination = *destination;
-  report.stopped = patience.stopped();
-  report.ended = store.has_end();
-  report.foreign = store.foreign_files();
-  report.left = store.close();
+  report.ended = delivery.has_ended();
+  report.foreign = delivery.foreign_files();
+  report.left = delivery.deliver(Clock::time_point::max(), goes_on);
   if (!no_room.empty() && report.left.why.empty()) report.left.why = no_room;
+  report.stopped = patience.stopped();
+  const UploadProgress uploaded = delivery.progress();
   report.segments_uploaded = uploaded.segments_uploaded;
   report.bytes_uploaded = uploaded.bytes_uploaded;
-  report.sealing = store.sealing();
-  report.problems = store.problems();
+  report.sealing = delivery.sealing();
+  report.problems = delivery.problems();
   return report;
 }
 

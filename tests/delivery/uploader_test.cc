@@ -1,4 +1,4 @@
-#include "cupel/writer/uploader.h"
+#include "../../delivery/src/uploader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,8 @@
 namespace cupel::testing {
 namespace {
 
+using delivery_detail::Uploader;
+
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -24,17 +26,15 @@ using ::testing::SizeIs;
 
 class UploaderTest : public ::testing::Test {
  protected:
-  UploaderTest() {
-    options_.first_pause = options_.longest_pause = options_.refused_pause = 1ms;
-    options_.on_removed = [this](std::uint64_t bytes) { removed_ += bytes; };
-  }
+  UploaderTest() { options_.first_pause = options_.longest_pause = options_.refused_pause = 1ms; }
   ~UploaderTest() override {
     uploader_.reset();
     EXPECT_THAT(remote_->offences(), IsEmpty());
   }
 
   void start() {
-    uploader_.emplace(run_, remote_, "worker_0", options_);
+    uploader_.emplace(run_, remote_, "worker_0", options_,
+                      [this](std::uint64_t bytes) { removed_ += bytes; });
     uploader_->collections_changed();
   }
   // A sealed segment of one step; its name.

@@ -1,9 +1,14 @@
+// The order of uploads. Values of several segments are uploaded at the same time. The collections
+// file, the index files and the end of the run go one after another: an index file after its values
+// and after the collections file that it needs, the end last. So a reader of the remote store finds
+// at every moment what a reader of a local run finds.
+
 #include "upload_queue.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace cupel {
+namespace cupel::delivery_detail {
 
 void UploadQueue::add(Segment segment) {
   bytes_waiting_ += segment.bytes();
@@ -19,7 +24,8 @@ bool UploadQueue::front_is_ready() const noexcept {
   return !entries_.empty() && entries_.front().stage >= Stage::Uploaded;
 }
 
-// The first file at once, so that the run is there; later ones when something needs them.
+// The first collections file is uploaded at once, so that readers find the run; a later one before
+// the first index that needs it.
 bool UploadQueue::collections_are_due() const noexcept {
   if (collections_changed_ == collections_uploaded_) return false;
   return collections_uploaded_ == 0 || (entries_.empty() && finishing_) ||
@@ -55,7 +61,7 @@ std::optional<UploadQueue::Job> UploadQueue::next() {
   return std::nullopt;
 }
 
-void UploadQueue::values_settled(const Job& job, Stage stage) {
+void UploadQueue::set_stage_of_values(const Job& job, Stage stage) {
   bytes_under_way_ -= job.segment.values_bytes;
   const auto of_job = [&](const Entry& entry) { return entry.segment.name == job.segment.name; };
   std::ranges::find_if(entries_, of_job)->stage = stage;
@@ -63,7 +69,7 @@ void UploadQueue::values_settled(const Job& job, Stage stage) {
 
 void UploadQueue::done(const Job& job, bool is_there) {
   if (job.kind == Kind::Values)
-    return values_settled(job, is_there ? Stage::Found : Stage::Uploaded);
+    return set_stage_of_values(job, is_there ? Stage::Found : Stage::Uploaded);
   in_order_under_way_ = false;
   if (job.kind == Kind::CollectionsFile) {
     collections_uploaded_ = job.version;
@@ -76,7 +82,7 @@ void UploadQueue::done(const Job& job, bool is_there) {
 }
 
 void UploadQueue::failed(const Job& job) {
-  if (job.kind == Kind::Values) return values_settled(job, Stage::Waiting);
+  if (job.kind == Kind::Values) return set_stage_of_values(job, Stage::Waiting);
   in_order_under_way_ = false;
 }
 
@@ -90,4 +96,4 @@ std::optional<UploadQueue::Clock::time_point> UploadQueue::waiting_since() const
   return entries_.front().segment.since;
 }
 
-}  // namespace cupel
+}  // namespace cupel::delivery_detail

@@ -1,4 +1,4 @@
-#include "loose_threads.h"
+#include "cupel/delivery/loose_threads.h"
 
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 namespace cupel {
 namespace {
 
-constexpr auto kMoment = std::chrono::seconds(1);
+constexpr auto kLongestWait = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void LooseThreads::start(std::function<void()> body) {
 LooseThreads::~LooseThreads() {
   Running& all = *running_;
   MutexLock lock(all.mutex);
-  all.ended.wait_for(lock, kMoment,
+  all.ended.wait_for(lock, kLongestWait,
                      [&all]() CUPEL_REQUIRES(all.mutex) { return all.threads == 0; });
 }
 

@@ -1,7 +1,11 @@
-// A few threads do what UploadQueue says. While requests fail, all of them wait and one tries
-// again, since what fails is nearly always the store as a whole.
+// Threads take jobs from an UploadQueue and retry failed ones. After a failure all threads pause,
+// and then one of them retries, because nearly always the remote store as a whole fails. The pause
+// doubles up to a limit, and after success all threads go on. A job fails by any exception: of the
+// remote store, or of the local run, whose file may be gone. Retries of single requests, such as
+// one that a server answers by 503, are the remote store's own; here only their final failure
+// arrives. The threads own their state, so that they may outlive the Uploader inside a request.
 
-#include "cupel/writer/uploader.h"
+#include "uploader.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,10 +17,10 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
-#include "loose_threads.h"
+#include "cupel/delivery/end_of_run.h"
 #include "upload_queue.h"
 
-namespace cupel {
+namespace cupel::delivery_detail {
 namespace {
 
 using Clock = Uploader::Clock;
@@ -35,42 +39,45 @@ struct Failure {
 
 struct Uploader::State {
   State(std::shared_ptr<Store> run_store, std::shared_ptr<Store> remote_store,
-        std::string worker_name, UploadOptions upload_options)
+        std::string worker_name, UploadOptions upload_options,
+        std::function<void(std::uint64_t)> removed)
       : run(std::move(run_store)),
         remote(std::move(remote_store)),
         worker(std::move(worker_name)),
-        options(std::move(upload_options)),
+        options(upload_options),
+        on_removed(std::move(removed)),
         queue(static_cast<std::size_t>(options.parallelism), options.most_bytes) {}
 
   void work();
-  // Does a job without the mutex; whether what it is about was found in the store.
+  // Does a job, without the mutex. Returns whether its segment was found in the store.
   bool perform(const Job& job);
   std::optional<Failure> attempt(const Job& job, bool& is_there);
-  void settle(const Job& job, bool is_there, const std::optional<Failure>& failure)
+  void report_result(const Job& job, bool is_there, const std::optional<Failure>& failure)
       CUPEL_REQUIRES(mutex);
-  void note_failure(const Failure& failure) CUPEL_REQUIRES(mutex);
-  void note_success() CUPEL_REQUIRES(mutex);
+  void count_failure(const Failure& failure) CUPEL_REQUIRES(mutex);
+  void count_success() CUPEL_REQUIRES(mutex);
   bool upload_values(const UploadQueue::Segment& segment);
   void upload(const std::string& key);
   void remove_uploaded(const UploadQueue::Segment& segment);
-  void say_end();
+  std::int64_t workers_of_run();
   Clock::duration pause() CUPEL_REQUIRES(mutex);
 
   const std::shared_ptr<Store> run;
   const std::shared_ptr<Store> remote;
   const std::string worker;
   const UploadOptions options;
+  const std::function<void(std::uint64_t)> on_removed;
 
   Mutex mutex;
   ConditionVariable work_to_do, changed;
   UploadQueue queue CUPEL_GUARDED_BY(mutex);
-  UploadProgress counted CUPEL_GUARDED_BY(mutex);  // as far as the queue does not know it
+  UploadProgress counted CUPEL_GUARDED_BY(mutex);  // all but what the queue knows
   std::int64_t num_workers CUPEL_GUARDED_BY(mutex) = 1;
   bool stopping CUPEL_GUARDED_BY(mutex) = false;
   int failures CUPEL_GUARDED_BY(mutex) = 0;  // since the last success
-  bool trying_again CUPEL_GUARDED_BY(mutex) = false;
+  bool is_retrying CUPEL_GUARDED_BY(mutex) = false;
   bool last_was_refusal CUPEL_GUARDED_BY(mutex) = false;
-  Clock::time_point try_again_at CUPEL_GUARDED_BY(mutex);
+  Clock::time_point retry_at CUPEL_GUARDED_BY(mutex);
   Clock::time_point failing_since CUPEL_GUARDED_BY(mutex);
   std::minstd_rand random CUPEL_GUARDED_BY(mutex){std::random_device()()};
 
@@ -82,21 +89,21 @@ struct Uploader::State {
 void Uploader::State::work() {
   MutexLock lock(mutex);
   while (!stopping && !halted) {
-    const bool may_try = failures == 0 || (!trying_again && Clock::now() >= try_again_at);
-    if (const auto job = may_try ? queue.next() : std::nullopt) {
-      const bool tries_again = failures > 0;
-      trying_again = trying_again || tries_again;
+    const bool may_begin = failures == 0 || (!is_retrying && Clock::now() >= retry_at);
+    if (const auto job = may_begin ? queue.next() : std::nullopt) {
+      const bool retries = failures > 0;
+      is_retrying = is_retrying || retries;
       lock.unlock();
       bool is_there = false;
       const auto failure = attempt(*job, is_there);
       lock.lock();
-      if (tries_again) trying_again = false;
+      if (retries) is_retrying = false;
       if (stopping || halted) break;
-      settle(*job, is_there, failure);
+      report_result(*job, is_there, failure);
       work_to_do.notify_all();
       changed.notify_all();
-    } else if (failures > 0 && Clock::now() < try_again_at) {
-      work_to_do.wait_until(lock, try_again_at);
+    } else if (failures > 0 && Clock::now() < retry_at) {
+      work_to_do.wait_until(lock, retry_at);
     } else {
       work_to_do.wait(lock);
     }
@@ -113,25 +120,26 @@ std::optional<Failure> Uploader::State::attempt(const Job& job, bool& is_there) 
     return Failure{error.what(), true};
   } catch (const std::exception& error) {
     return Failure{error.what()};
-  } catch (...) {  // of a store of the user's
+  } catch (...) {  // thrown by a store of the user's
     return Failure{"something was thrown that is no std::exception"};
   }
 }
 
-void Uploader::State::settle(const Job& job, bool is_there, const std::optional<Failure>& failure) {
+void Uploader::State::report_result(const Job& job, bool is_there,
+                                    const std::optional<Failure>& failure) {
   if (failure) {
     queue.failed(job);
-    return note_failure(*failure);
+    return count_failure(*failure);
   }
   queue.done(job, is_there);
   if (job.kind == Kind::Index) {
     ++counted.segments_uploaded;
     counted.bytes_uploaded += job.segment.bytes();
   }
-  note_success();
+  count_success();
 }
 
-void Uploader::State::note_failure(const Failure& failure) {
+void Uploader::State::count_failure(const Failure& failure) {
   if (failures == 0) failing_since = Clock::now();
   if (failure.is_refusal && counted.refusal.empty()) {
     counted.refusal = failure.what;
@@ -144,12 +152,12 @@ void Uploader::State::note_failure(const Failure& failure) {
   counted.trouble = failure.what;
   last_was_refusal = failure.is_refusal;
   // Jobs that were under way together fail together.
-  if (failures > 0 && Clock::now() < try_again_at) return;
+  if (failures > 0 && Clock::now() < retry_at) return;
   failures = std::min(failures + 1, kMostDoublings);
-  try_again_at = Clock::now() + pause();
+  retry_at = Clock::now() + pause();
 }
 
-void Uploader::State::note_success() {
+void Uploader::State::count_success() {
   if (failures == 0) return;
   failures = 0;
   counted.trouble.clear();
@@ -159,7 +167,7 @@ void Uploader::State::note_success() {
                           std::to_string(seconds.count()) + " s");
 }
 
-// Chosen at random from the second half of the limit, so that not all workers ask at once.
+// Returns a random part of the second half of the limit, so that workers do not all retry at once.
 Clock::duration Uploader::State::pause() {
   const auto doubled = options.first_pause * (std::int64_t{1} << (failures - 1));
   const auto limit = last_was_refusal
@@ -182,7 +190,7 @@ bool Uploader::State::perform(const Job& job) {
       remove_uploaded(job.segment);
       return false;
     case Kind::End:
-      say_end();
+      write_end(*remote, worker, workers_of_run());
       return false;
   }
   return false;
@@ -208,44 +216,34 @@ bool Uploader::State::upload_values(const UploadQueue::Segment& segment) {
   return false;
 }
 
-// Values without an index are what a killed process may leave at any time.
+// The index goes first: values without an index are what a killed process may leave at any time.
 void Uploader::State::remove_uploaded(const UploadQueue::Segment& segment) {
   const MutexLock lock(removing);
   if (keeps_files || halted) return;
   try {
     run->remove(segment.name.index_key());
     run->remove(segment.name.events_key());
-  } catch (const StoreError& error) {  // it is found in the store when it is uploaded again
+  } catch (const StoreError& error) {  // the next process finds the segment in the store
     log(LogLevel::Warning, error.what());
   }
-  if (options.on_removed) options.on_removed(segment.bytes());
+  if (on_removed) on_removed(segment.bytes());
 }
 
-// Of workers that end at the same moment, the one whose listing comes last sees all.
-void Uploader::State::say_end() {
-  std::int64_t workers = 0;
-  {
-    const MutexLock lock(mutex);
-    workers = num_workers;
-  }
-  if (workers > 1) {
-    remote->put(ended_key(worker), {});
-    if (static_cast<std::int64_t>(remote->list(kEndedPrefix).size()) < workers) return;
-  }
-  remote->put(kEndMarker, {});
+std::int64_t Uploader::State::workers_of_run() {
+  const MutexLock lock(mutex);
+  return num_workers;
 }
 
 Uploader::Uploader(std::shared_ptr<Store> run, std::shared_ptr<Store> remote, std::string worker,
-                   UploadOptions options)
-    : state_(std::make_shared<State>(std::move(run), std::move(remote), std::move(worker),
-                                     std::move(options))),
-      threads_(std::make_unique<LooseThreads>()) {
+                   UploadOptions options, std::function<void(std::uint64_t)> on_removed)
+    : state_(std::make_shared<State>(std::move(run), std::move(remote), std::move(worker), options,
+                                     std::move(on_removed))) {
   for (std::int64_t i = 0; i < state_->options.parallelism; ++i) {
     try {
-      threads_->start([state = state_] { state->work(); });
+      threads_.start([state = state_] { state->work(); });
     } catch (const std::system_error&) {
       if (i == 0) throw;
-      return;  // those that the system has given have to do
+      return;  // the threads that started do all the work
     }
   }
 }
@@ -311,4 +309,4 @@ std::optional<Clock::time_point> Uploader::waiting_since() const {
   return state_->queue.waiting_since();
 }
 
-}  // namespace cupel
+}  // namespace cupel::delivery_detail

@@ -1,7 +1,7 @@
 // What a spool holds that is damaged, foreign or superseded, or has no room, and what delivering it
 // makes of it.
 
-#include "cupel/writer/deliver_spool.h"
+#include "cupel/delivery/deliver_spool.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -284,19 +284,6 @@ TEST_F(DeliverSpool, the_next_hook_makes_room_by_uploading) {
   hook->save_scalar("loss", 1);
   EXPECT_THAT(hook->close().problems, IsEmpty());
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1, 2, 3, 4));
-}
-
-TEST_F(DeliverSpool, a_segment_that_is_finished_twice_is_uploaded_once) {
-  SpooledStore spool(remote_, Spool(spool_directory(), destination()), {}, false);
-  spool.begin();
-  WorkerWriter writer(spool);
-  remote_->block();
-  writer.save(0, {filled("w", 100, 1)}).seal();
-  spool.finish_segment(*SegmentName::parse_index_key(writer.index_key()));
-  remote_->unblock();
-  spool.finish();
-  EXPECT_TRUE(spool.wait_until_uploaded(std::chrono::steady_clock::now() + 10s));
-  EXPECT_EQ(spool.progress().segments_uploaded, 1U);
 }
 
 // Nobody in particular, where the tests are run by one who may read everything.
