@@ -19,3 +19,4 @@
 #include "cupel/trial/trial.h"             // IWYU pragma: export
 #include "cupel/trial/verify_run.h"        // IWYU pragma: export
 #include "cupel/writer/hook.h"             // IWYU pragma: export
+#include "cupel/writer/run_writer.h"       // IWYU pragma: export
