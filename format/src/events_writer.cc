@@ -3,19 +3,15 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_primitive.h>
-#include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include "arrow_support.h"
 #include "cupel/core/error.h"
+#include "ipc_file.h"
 
 namespace cupel {
 namespace {
-
-// Arrow is given a data buffer at this address whose bytes it never looks at; the sink knows it by
-// the address and leaves a gap, which the caller fills from where the values are.
-constexpr std::byte kElsewhere{};
 
 std::shared_ptr<arrow::Schema> events_schema(const SegmentIdentity& identity) {
   return arrow::schema(
@@ -27,12 +23,10 @@ std::shared_ptr<arrow::Schema> events_schema(const SegmentIdentity& identity) {
 }  // namespace
 
 struct EventsWriter::State {
-  explicit State(const SegmentIdentity& identity)
-      : schema(events_schema(identity)),
-        writer(require(arrow::ipc::MakeFileWriter(&sink, schema))) {}
-  DrainSink sink{&kElsewhere};
+  explicit State(const SegmentIdentity& identity) : schema(events_schema(identity)), file(schema) {}
   std::shared_ptr<arrow::Schema> schema;
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
+  IpcFile file;
+  std::uint64_t size = 0;
 };
 
 EventsWriter::EventsWriter(const SegmentIdentity& identity)
@@ -60,30 +54,32 @@ EventsWriter::Batch EventsWriter::begin_batch(std::int64_t step,
     end += static_cast<std::int64_t>(value.length);
     offsets.UnsafeAppend(end);
   }
-  const auto data =
-      std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(&kElsewhere), end);
+  const auto values_elsewhere = std::make_shared<arrow::Buffer>(nullptr, end);
   const auto batch =
       arrow::RecordBatch::Make(state_->schema, rows,
                                {require(steps.Finish()), require(tensors.Finish()),
                                 std::make_shared<arrow::LargeBinaryArray>(
-                                    rows, require(offsets.Finish()), data, nullptr, 0)});
-  require(state_->writer->WriteRecordBatch(*batch));
+                                    rows, require(offsets.Finish()), values_elsewhere)});
 
   Batch result;
-  result.before = state_->sink.drain();
-  result.data_offset = static_cast<std::uint64_t>(state_->sink.elsewhere_position());
-  result.padding = result.before.size() - state_->sink.collected_before_elsewhere();
-  result.before.resize(state_->sink.collected_before_elsewhere());
+  if (state_->file.messages().empty()) state_->file.begin(*batch, result.before);
+  const std::size_t message_begin = result.before.size();
+  const IpcMessage message = state_->file.add_without_last_buffer(*batch, result.before);
+  const std::uint64_t message_end = state_->size + message_begin +
+                                    static_cast<std::uint64_t>(message.metadata_length) +
+                                    static_cast<std::uint64_t>(message.body_length);
+  result.data_offset = state_->size + result.before.size();
+  result.padding =
+      static_cast<std::size_t>(message_end - result.data_offset - static_cast<std::uint64_t>(end));
+  state_->size = message_end;
   return result;
 }
 
 std::vector<std::byte> EventsWriter::finish() {
-  require(state_->writer->Close());
-  return state_->sink.drain();
+  if (state_->file.messages().empty()) throw UsageError("an events file without a batch");
+  return state_->file.end();
 }
 
-std::uint64_t EventsWriter::size() const noexcept {
-  return static_cast<std::uint64_t>(state_->sink.position());
-}
+std::uint64_t EventsWriter::size() const noexcept { return state_->size; }
 
 }  // namespace cupel

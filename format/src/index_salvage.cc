@@ -25,12 +25,13 @@
 #include <cstring>
 #include <utility>
 
-#include "chained_file.h"
+#include "arrow_support.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "flat_table.h"
 #include "index_columns.h"
 #include "index_dictionaries.h"
+#include "ipc_file.h"
 #include "ipc_message.h"
 #include "schema_identity.h"
 
@@ -380,8 +381,8 @@ std::vector<std::byte> IndexSalvage::preamble_of_footer() const {
     give(column::kMode, mode_dictionary());
     give(column::kWorker, dictionary_of(std::array{name->worker}));
     give(column::kDType, dtype_dictionary());
-    std::vector<std::byte> made = ChainedFile(reader->schema()).add(*batch);
-    made.resize(behind_preamble(made).value_or(0));
+    std::vector<std::byte> made;
+    IpcFile(reader->schema()).begin(*batch, made);
     return made;
   } catch (const Error&) {
     return {};

@@ -89,7 +89,7 @@ struct IndexWriter::State {
         modes(mode_dictionary()),
         dtypes(dtype_dictionary()),
         workers(dictionary_of(std::array{identity.worker})),
-        file(std::make_unique<ChainedFile>(schema)) {}
+        file(schema) {}
 
   std::shared_ptr<arrow::RecordBatch> batch_of(const StepHeader& header,
                                                std::span<const IndexRow> rows) const;
@@ -99,12 +99,12 @@ struct IndexWriter::State {
   ReductionSet columns;
   std::shared_ptr<arrow::Schema> schema;
   std::shared_ptr<arrow::Array> modes, dtypes, workers;
-  std::unique_ptr<ChainedFile> file;
+  ChainedFile file;
   arrow::RecordBatchVector batches;
   std::size_t merged_until = 0;  // those behind were not looked at for merging yet
 
   // At the last mark.
-  std::uint32_t marked_chain = 0;
+  ChainedFile::Position marked;
   std::size_t marked_batches = 0;
 };
 
@@ -227,13 +227,14 @@ std::uint64_t IndexWriter::most_bytes(ReductionSet columns,
 std::vector<std::byte> IndexWriter::encode_step(const StepHeader& header,
                                                 std::span<const IndexRow> rows) {
   auto batch = state_->batch_of(header, rows);
-  std::vector<std::byte> bytes = state_->file->add(*batch);
+  std::vector<std::byte> bytes;
+  state_->file.add(*batch, bytes);
   state_->batches.push_back(std::move(batch));
   return bytes;
 }
 
 void IndexWriter::mark() noexcept {
-  state_->marked_chain = state_->file->chain();
+  state_->marked = state_->file.position();
   try {
     state_->merge_gathered();
   } catch (const std::exception&) {  // then they stay as they are
@@ -241,12 +242,8 @@ void IndexWriter::mark() noexcept {
   state_->marked_batches = state_->batches.size();
 }
 
-// Only its first batch comes with what lies before all batches.
 void IndexWriter::take_back() {
-  auto file = std::make_unique<ChainedFile>(state_->schema);
-  static_cast<void>(file->add(*state_->batches.front()));
-  file->go_on_behind(state_->marked_chain);
-  state_->file = std::move(file);
+  state_->file.go_back_to(state_->marked);
   state_->batches.resize(state_->marked_batches);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "arrow_support.h"
 #include "chained_file.h"
 #include "cupel/format/index_salvage.h"
 #include "index_columns.h"

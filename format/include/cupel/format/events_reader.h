@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cupel/format/index_reader.h"
 #include "cupel/format/index_writer.h"
@@ -41,12 +42,17 @@ class EventsReader {
   EventsReader& operator=(EventsReader&&) noexcept;
 
   /// Calls `on_batch` with the values of each whole batch, whose names live as long as the call.
-  /// May be called once. Throws FormatError with the place for damage: what is no message, padding
-  /// that is not zero, a footer that does not list the batches. Torn is also a file whose last
-  /// message was not written to its end. Where a message ends at `until` or behind it, the walk is
-  /// over and the file Open, whatever follows.
+  /// Throws FormatError with the place for damage: what is no message, padding that is not zero, a
+  /// footer that does not list the batches. Torn is also a file whose last message was not written
+  /// to its end. Where a message ends at `until` or behind it, the walk ends there, whatever
+  /// follows, and the result is Open; a further call then goes on behind that message.
   SegmentEnd walk(const std::function<void(std::span<const EventsEntry>)>& on_batch,
                   std::uint64_t until = std::numeric_limits<std::uint64_t>::max());
+
+  /// The bytes that seal the file behind the messages that were read: end-of-stream, and a footer
+  /// that lists the batches at their places in the file, whichever encoder wrote them. The schema
+  /// must have been read.
+  std::vector<std::byte> file_end() const;
 
   /// Where the last whole message ends.
   std::uint64_t consumed() const noexcept;

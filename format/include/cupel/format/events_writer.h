@@ -43,7 +43,8 @@ class EventsWriter {
   };
   Batch begin_batch(std::int64_t step, std::span<const EventsValue> values);
 
-  /// End-of-stream and footer, the file's last bytes. Nothing can be added afterwards.
+  /// Returns the file's last bytes: end-of-stream, and a footer that lists the batches. There must
+  /// be a batch, and no other may follow.
   std::vector<std::byte> finish();
 
   /// Bytes of the file so far, values and padding included.

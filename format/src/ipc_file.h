@@ -1,0 +1,68 @@
+#pragma once
+
+#include <arrow/ipc/dictionary.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ipc_message.h"
+
+namespace cupel {
+
+/// A message of an Arrow file: its kind, and the lengths of its two parts.
+struct IpcMessage {
+  MessageType type = MessageType::Schema;
+  std::int32_t metadata_length = 0;  ///< Includes the 8 bytes before the metadata, and padding.
+  std::int64_t body_length = 0;
+};
+
+/// Encodes the messages of an Arrow file one after another, and the file's end.
+///
+/// Arrow makes every message. This class keeps the list of messages, which the footer needs.
+class IpcFile {
+ public:
+  explicit IpcFile(std::shared_ptr<arrow::Schema> schema);
+
+  /// Appends the file's first bytes to `bytes`: magic, schema, and the dictionaries of `batch`.
+  void begin(const arrow::RecordBatch& batch, std::vector<std::byte>& bytes);
+
+  /// Appends the message of `batch` to `bytes` and returns the lengths of its parts.
+  IpcMessage add(const arrow::RecordBatch& batch,
+                 const std::shared_ptr<const arrow::KeyValueMetadata>& metadata,
+                 std::vector<std::byte>& bytes);
+
+  /// Does the same without the bytes of the last buffer and without the padding behind it. Arrow
+  /// needs the size of this buffer only and never reads its bytes.
+  IpcMessage add_without_last_buffer(const arrow::RecordBatch& batch,
+                                     std::vector<std::byte>& bytes);
+
+  /// The messages that begin() and add() have encoded.
+  std::span<const IpcMessage> messages() const noexcept { return messages_; }
+  /// Forgets all messages but the first `count`: their bytes did not get into the file.
+  void forget_messages_from(std::size_t count) { messages_.resize(count); }
+
+  /// The file's last bytes: end-of-stream, and a footer that lists the messages.
+  std::vector<std::byte> end(
+      const std::shared_ptr<const arrow::KeyValueMetadata>& metadata = nullptr) const;
+
+ private:
+  IpcMessage append(const arrow::ipc::IpcPayload& payload, std::vector<std::byte>& bytes);
+
+  std::shared_ptr<arrow::Schema> schema_;
+  arrow::ipc::DictionaryFieldMapper mapper_;
+  std::vector<IpcMessage> messages_;
+};
+
+/// The last bytes of the Arrow file that has the magic, then `messages` one behind another, whoever
+/// encoded them: end-of-stream, footer, the footer's length, and the magic.
+std::vector<std::byte> ipc_file_end(
+    const std::shared_ptr<arrow::Schema>& schema, std::span<const IpcMessage> messages,
+    const std::shared_ptr<const arrow::KeyValueMetadata>& metadata = nullptr);
+
+}  // namespace cupel
