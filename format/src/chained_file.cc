@@ -41,15 +41,12 @@ std::uint32_t fill_in_checksum(std::span<std::byte> message, std::size_t metadat
 }  // namespace
 
 void ChainedFile::add(const arrow::RecordBatch& batch, std::vector<std::byte>& bytes) {
-  if (file_.messages().empty()) {
-    const std::size_t begin = bytes.size();
-    file_.begin(batch, bytes);
-    chain_ = crc32c(std::span(bytes).subspan(begin));
-  }
-  const std::size_t begin = bytes.size();
+  const std::size_t before = bytes.size();
   const IpcMessage message = file_.add(batch, placeholder(), bytes);
-  const auto metadata_length = static_cast<std::size_t>(message.metadata_length);
-  chain_ = fill_in_checksum(std::span(bytes).subspan(begin), metadata_length, chain_);
+  const std::size_t begin = bytes.size() - static_cast<std::size_t>(message.size());
+  chain_ = crc32c(std::span(bytes).subspan(before, begin - before), chain_);
+  chain_ = fill_in_checksum(std::span(bytes).subspan(begin),
+                            static_cast<std::size_t>(message.metadata_length), chain_);
 }
 
 void ChainedFile::finish(std::vector<std::byte>& bytes) {

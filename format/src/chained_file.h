@@ -32,7 +32,7 @@ class ChainedFile {
     std::size_t messages = 0;
     std::uint32_t chain = 0;
   };
-  Position position() const noexcept { return {file_.messages().size(), chain_}; }
+  Position position() const noexcept { return {file_.message_count(), chain_}; }
   // Forgets what was added behind `position`: the bytes did not get into the file.
   void go_back_to(const Position& position);
 

@@ -90,6 +90,7 @@ IpcFile::IpcFile(std::shared_ptr<arrow::Schema> schema)
 void IpcFile::begin(const arrow::RecordBatch& batch, std::vector<std::byte>& bytes) {
   bytes.resize(bytes.size() + kArrowHeaderBytes);
   std::ranges::copy(std::as_bytes(std::span(kArrowMagic)), bytes.end() - kArrowHeaderBytes);
+  size_ = kArrowHeaderBytes;
   arrow::ipc::IpcPayload payload;
   require(arrow::ipc::GetSchemaPayload(*schema_, options(), mapper_, &payload));
   append(payload, bytes);
@@ -100,20 +101,35 @@ void IpcFile::begin(const arrow::RecordBatch& batch, std::vector<std::byte>& byt
   }
 }
 
+template <class Encode>
+IpcMessage IpcFile::add_batch(const arrow::RecordBatch& batch, std::vector<std::byte>& bytes,
+                              Encode&& encode) {
+  const std::size_t count = messages_.size();
+  try {
+    if (count == 0) begin(batch, bytes);
+    arrow::ipc::IpcPayload payload;
+    encode(payload);
+    return append(payload, bytes);
+  } catch (...) {
+    forget_messages_from(count);
+    throw;
+  }
+}
+
 IpcMessage IpcFile::add(const arrow::RecordBatch& batch,
                         const std::shared_ptr<const arrow::KeyValueMetadata>& metadata,
                         std::vector<std::byte>& bytes) {
-  arrow::ipc::IpcPayload payload;
-  require(arrow::ipc::GetRecordBatchPayload(batch, metadata, options(), &payload));
-  return append(payload, bytes);
+  return add_batch(batch, bytes, [&](arrow::ipc::IpcPayload& payload) {
+    require(arrow::ipc::GetRecordBatchPayload(batch, metadata, options(), &payload));
+  });
 }
 
 IpcMessage IpcFile::add_without_last_buffer(const arrow::RecordBatch& batch,
                                             std::vector<std::byte>& bytes) {
-  arrow::ipc::IpcPayload payload;
-  require(arrow::ipc::GetRecordBatchPayload(batch, options(), &payload));
-  payload.body_buffers.pop_back();
-  return append(payload, bytes);
+  return add_batch(batch, bytes, [&](arrow::ipc::IpcPayload& payload) {
+    require(arrow::ipc::GetRecordBatchPayload(batch, options(), &payload));
+    payload.body_buffers.pop_back();
+  });
 }
 
 IpcMessage IpcFile::append(const arrow::ipc::IpcPayload& payload, std::vector<std::byte>& bytes) {
@@ -121,7 +137,13 @@ IpcMessage IpcFile::append(const arrow::ipc::IpcPayload& payload, std::vector<st
   VectorSink sink(bytes);
   require(arrow::ipc::WriteIpcPayload(payload, options(), &sink, &message.metadata_length));
   messages_.push_back(message);
+  size_ += message.size();
   return message;
+}
+
+void IpcFile::forget_messages_from(std::size_t count) {
+  for (; messages_.size() > count; messages_.pop_back()) size_ -= messages_.back().size();
+  if (messages_.empty()) size_ = 0;
 }
 
 std::vector<std::byte> IpcFile::end(
