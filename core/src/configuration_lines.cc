@@ -14,7 +14,7 @@
 #include "cupel/core/number_text.h"
 #include "cupel/core/utf8.h"
 
-namespace cupel {
+namespace cupel::core_detail {
 namespace {
 
 using Json = nlohmann::json;
@@ -202,4 +202,4 @@ std::string source_line(std::string_view text, std::int64_t line) {
   return shown;
 }
 
-}  // namespace cupel
+}  // namespace cupel::core_detail

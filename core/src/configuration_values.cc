@@ -122,7 +122,7 @@ std::optional<std::vector<std::int64_t>> read_steps(const ConfigurationValue& va
   } else if (json.is_array()) {
     for (const Json& item : json) {
       if (add(whole_number(item))) continue;
-      refuse_item(value, kLegal, shown_json(item));
+      refuse_item(value, kLegal, core_detail::shown_json(item));
       return std::nullopt;
     }
   } else {
@@ -169,7 +169,7 @@ std::optional<PatternList> read_patterns(const ConfigurationValue& value) {
   }
   for (const Json& item : json) {
     if (!item.is_string()) {
-      refuse_item(value, kPatternsLegal, shown_json(item));
+      refuse_item(value, kPatternsLegal, core_detail::shown_json(item));
       return std::nullopt;
     }
     if (!add_pattern(value, item.get_ref<const std::string&>(), patterns)) return std::nullopt;

@@ -15,6 +15,7 @@
 namespace cupel {
 namespace {
 
+namespace pcre = core_detail::pcre;
 using pcre::Code;
 using pcre::CompileContext;
 using pcre::JitStack;
@@ -83,7 +84,7 @@ std::atomic<std::size_t> fast_patterns{0};
 
 }  // namespace
 
-pcre::Code pcre::compile(std::string_view text, std::uint32_t options) {
+Code core_detail::pcre::compile(std::string_view text, std::uint32_t options) {
   const CompileContext context(pcre2_compile_context_create(nullptr));
   if (!context) throw std::bad_alloc();
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // whatever the library was built with

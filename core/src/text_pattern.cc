@@ -14,6 +14,8 @@
 namespace cupel {
 namespace {
 
+namespace pcre = core_detail::pcre;
+
 constexpr std::uint32_t kSearchMatchLimit = 10'000'000;
 constexpr std::uint32_t kSearchHeapLimitKib = 2 * 1024;
 

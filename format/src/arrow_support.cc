@@ -6,7 +6,7 @@
 
 #include "cupel/core/error.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 void require(const arrow::Status& status) {
   if (!status.ok()) throw Error("Arrow could not encode: " + status.ToString());
@@ -19,4 +19,4 @@ std::shared_ptr<const arrow::KeyValueMetadata> identity_metadata(const SegmentId
        std::to_string(identity.segment)});
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

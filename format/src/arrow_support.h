@@ -9,7 +9,7 @@
 
 #include "cupel/format/index_writer.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 // What the sources of this room share of Arrow: where its errors become ours, and the schema's
 // metadata.
@@ -27,4 +27,4 @@ T require(arrow::Result<T> result) {
 /// The metadata that every file of a segment carries in its schema.
 std::shared_ptr<const arrow::KeyValueMetadata> identity_metadata(const SegmentIdentity& identity);
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

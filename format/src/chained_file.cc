@@ -14,7 +14,7 @@
 #include "ipc_message.h"
 #include "schema_identity.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 namespace {
 
 std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
@@ -93,4 +93,4 @@ std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema
   return bytes;
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

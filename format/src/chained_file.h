@@ -11,7 +11,7 @@
 
 #include "ipc_file.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 // An index file as it is written: batches and footer carry the chain of checksums, in digits that
 // are filled in when all other bytes of the message are there.
@@ -56,4 +56,4 @@ std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema
                                     std::span<const std::shared_ptr<arrow::RecordBatch>> batches,
                                     std::optional<std::uint32_t> collections_crc32c);
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

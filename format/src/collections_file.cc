@@ -17,6 +17,9 @@
 #include "format_version.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -142,7 +145,7 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
   meta.add(kChecksum, quoted_text(kNoChecksum));
   std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
-  format_detail::CollectionsBudget(text.size()).add(file.collections);
+  CollectionsBudget(text.size()).add(file.collections);
   text.replace(text.rfind(kNoChecksum), kNoChecksum.size(),
                digits_of(crc32c(std::as_bytes(std::span(text)))));
   const auto bytes = std::as_bytes(std::span(text));
@@ -154,7 +157,7 @@ CollectionsFile decode_collections_file(std::string_view key, std::span<const st
   try {
     if (const std::uint64_t most = format_limits().collections_file; text.size() > most)
       throw UsageError("it has more than " + std::to_string(most) + " bytes");
-    format_detail::ParsedCollections parsed = format_detail::parse_collections(key, text);
+    ParsedCollections parsed = parse_collections(key, text);
     if (parsed.checksum) {
       check(text, *parsed.checksum);
     } else if (must_have_checksum(parsed.version)) {

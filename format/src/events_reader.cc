@@ -24,6 +24,9 @@
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // A batch's metadata do not depend on how much it holds.

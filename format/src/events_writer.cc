@@ -12,6 +12,9 @@
 #include "ipc_file.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // Arrow is given the size of the values and no bytes; the caller writes them where they are.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace cupel {
+namespace cupel::format_detail {
 
 /// A flatbuffer of which a few fields are wanted. Every read is checked; a read outside gives
 /// nothing.
@@ -90,4 +90,4 @@ class FlatTable {
   std::uint16_t vtable_size_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

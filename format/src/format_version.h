@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::format_detail {
 
 /// Why files that call their format `version` cannot be read; nothing when they can.
 std::optional<std::string> format_version_problem(std::string_view version);
@@ -16,4 +16,4 @@ bool is_version_from(std::string_view version, int minor) noexcept;
 /// Whether they may hold more than this code knows.
 bool is_newer_minor_version(std::string_view version) noexcept;
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace cupel::column {
+namespace cupel::format_detail::column {
 
 // The index file's columns, by name. The reductions' columns are called as the reductions are.
 inline constexpr const char* kStep = "step";
@@ -24,4 +24,4 @@ inline constexpr const char* kNegInf = "neg_inf";
 inline constexpr const char* kZero = "zero";
 inline constexpr const char* kCollections = "collections";
 
-}  // namespace cupel::column
+}  // namespace cupel::format_detail::column

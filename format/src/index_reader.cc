@@ -25,6 +25,9 @@
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // A part of the bytes that read() was given; keeps them alive.

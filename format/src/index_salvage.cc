@@ -36,6 +36,9 @@
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 constexpr std::size_t kBetweenMessages = 8;  // messages begin at multiples of it

@@ -23,6 +23,9 @@
 #include "index_dictionaries.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // A batch in memory weighs as much as some hundred rows: small ones are merged when so many of them

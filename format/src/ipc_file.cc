@@ -13,7 +13,7 @@
 
 #include "arrow_support.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 namespace {
 
 /// Appends what Arrow writes to a vector.
@@ -164,4 +164,4 @@ std::vector<std::byte> ipc_file_end(
   return sink.take();
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

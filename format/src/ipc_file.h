@@ -13,7 +13,7 @@
 
 #include "ipc_message.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 /// A message of an Arrow file: its kind, and the lengths of its two parts.
 struct IpcMessage {
@@ -76,4 +76,4 @@ std::vector<std::byte> ipc_file_end(
     const std::shared_ptr<arrow::Schema>& schema, std::span<const IpcMessage> messages,
     const std::shared_ptr<const arrow::KeyValueMetadata>& metadata = nullptr);
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -9,7 +9,7 @@
 #include "cupel/core/number_text.h"
 #include "flat_table.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 namespace {
 
 constexpr std::uint32_t kContinuation = 0xffffffff;
@@ -127,4 +127,4 @@ std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
   return parse_integer<std::uint32_t>(text, 16);
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::format_detail {
 
 // The parts of the Arrow IPC file layout that cupel reads by itself: where a message begins and
 // ends, what it is, and its checksum. Everything here is bounds-checked and allocates nothing.
@@ -69,4 +69,4 @@ std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
 std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
                                            std::size_t digits) noexcept;
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

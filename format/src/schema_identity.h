@@ -9,7 +9,7 @@
 #include "cupel/format/index_writer.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 /// Of a sealed index file: the CRC-32C of the collections file that its steps need, in decimal.
 inline constexpr const char* kCollectionsChecksumKey = "cupel.collections";
@@ -24,4 +24,4 @@ SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& 
 std::optional<std::uint32_t> collections_checksum(const arrow::Schema& schema,
                                                   const std::string& key);
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

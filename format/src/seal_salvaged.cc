@@ -15,6 +15,8 @@
 
 namespace cupel {
 
+using namespace format_detail;
+
 std::vector<std::byte> seal_salvaged(std::span<const SalvagedRows> parts, std::int64_t segment,
                                      std::optional<std::uint32_t> collections_crc32c) {
   arrow::RecordBatchVector batches;

@@ -16,6 +16,9 @@
 #include "cupel/core/error.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 void count_steps(const IndexBatch& batch, IndexRemains& remains, std::int64_t& last_counted) {
