@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostSourceLine = 200;
-// Of a path: keys that contain more of them are looked for in vain.
+// The most separators that a key of a path may contain; a key with more is not found.
 constexpr std::size_t kMostSeparators = 256;
 
 // Reads a text for the parser, which copies iterators: all copies share one position.

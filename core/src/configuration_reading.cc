@@ -1,5 +1,5 @@
-// Reads values of a configuration and collects what is wrong with them. A mistake knows its value,
-// whose line is looked up in the document: the lines of all values are computed for the first
+// Reads values of a configuration and collects the mistakes. A mistake refers to its value, whose
+// line is looked up in the document: the lines of all values are computed for the first
 // mistake. The number of mistakes that are kept is bounded, the others are counted. One thread uses
 // a report and its values. Illegal values are mistakes of the report; nothing but finish() throws.
 
@@ -41,7 +41,7 @@ std::string shown_text(std::string_view text) {
   const std::string part(text.substr(0, kMostShown));
   const nlohmann::json json = part;
   std::string escaped = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  // JSON lets DEL pass.
+  // JSON does not escape DEL.
   for (std::size_t at = escaped.find('\x7f'); at != std::string::npos; at = escaped.find('\x7f'))
     escaped.replace(at, 1, "\\u007f");
   return shortened(std::move(escaped));

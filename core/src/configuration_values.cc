@@ -1,5 +1,7 @@
-// Values of configurations. In the files of the SDK that users port from all of them are
-// text; here JSON's numbers, booleans and arrays do as well.
+// Reads single values of configurations: numbers, booleans, lists, patterns. In the files of the
+// SDK that users port from, each value is a text; JSON's numbers, booleans and arrays are accepted
+// as well. An illegal value is added to the report with what would be legal, and the function
+// returns nothing. One thread uses a report and its values.
 
 #include <cmath>
 #include <limits>
@@ -16,9 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Each mode of each collection has a list; one that should hold more wants an interval.
+// Each mode of each collection has a list; more steps than this are to be given by an interval.
 constexpr std::size_t kMostSteps = 10'000;
-// Beyond it not every whole number is a double, and a file would not get what it says.
+// Above this number not every whole number is a double, so that a value could change silently.
 constexpr double kMostExact = 9007199254740992.0;
 
 constexpr std::string_view kReductionsLegal =

@@ -11,10 +11,10 @@
 
 namespace cupel::format_detail {
 
-// What the sources of this room share of Arrow: where its errors become ours, and the schema's
-// metadata.
+// Helpers for Arrow that the sources of this room share: its errors become ours, and the metadata
+// of a schema.
 
-/// Throws Error with Arrow's text unless `status` is fine. For writing; readers say FormatError
+/// Throws Error with Arrow's text unless `status` is OK. For writing; readers throw FormatError
 /// with the place.
 void require(const arrow::Status& status);
 

@@ -22,7 +22,7 @@ std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
                                    {std::string(kChecksumPlaceholder)});
 }
 
-// The same with the checksum of the collections file that the rows need.
+// Returns the schema with the checksum of the collections file that the rows need.
 std::shared_ptr<arrow::Schema> schema_that_needs(const arrow::Schema& schema,
                                                  std::uint32_t collections_crc32c) {
   auto metadata = schema.metadata()->Copy();

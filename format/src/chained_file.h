@@ -27,7 +27,7 @@ class ChainedFile {
   // Appends end-of-stream and footer to `bytes`.
   void finish(std::vector<std::byte>& bytes);
 
-  // How far the file is written.
+  // The state of the file behind a message.
   struct Position {
     std::size_t messages = 0;
     std::uint32_t chain = 0;
@@ -46,12 +46,12 @@ class ChainedFile {
 inline constexpr std::int64_t kSealedBatchRows = 16384;
 inline constexpr std::int64_t kSealedBatchBytes = std::int64_t{128} << 20U;
 
-// One batch with the rows of all, which have the same schema and dictionaries.
+// Returns one batch with the rows of all batches, which have the same schema and dictionaries.
 std::shared_ptr<arrow::RecordBatch> merged(
     std::span<const std::shared_ptr<arrow::RecordBatch>> batches);
 
-// The sealed file of batches that hold whole steps; not empty. It names the collections file that
-// its steps need by its checksum, where there is one.
+// Encodes the sealed file of batches that hold whole steps; there is at least one. The file has the
+// checksum of the collections file that its steps need, where there is one.
 std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema,
                                     std::span<const std::shared_ptr<arrow::RecordBatch>> batches,
                                     std::optional<std::uint32_t> collections_crc32c);

@@ -1,3 +1,9 @@
+// Encodes and decodes collections files. Encoding appends text piece by piece: destroying an object
+// of the JSON library allocates, which would end the process where memory is short. The checksum is
+// computed with zeros as its digits, which are filled in at the end. Decoding checks the size,
+// parses within the limits of CollectionsBudget and then checks the checksum. Any thread; each
+// mistake in a file is a FormatError that names the file.
+
 #include "cupel/format/collections_file.h"
 
 #include <algorithm>
@@ -32,8 +38,6 @@ constexpr std::string_view kNoChecksum = "00000000";
 
 constexpr int kFirstMinorWithChecksum = 1;
 
-// The text is put together by hand: destroying an array or object of the JSON library's allocates,
-// and where there is no memory that would end the process.
 std::string quoted_text(std::string_view text) {
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
@@ -107,7 +111,7 @@ std::string to_json(const Collection& collection) {
 
 std::string digits_of(std::uint32_t crc) { return hexadecimal_text(crc, kNoChecksum.size()); }
 
-// The file's own checksum is that of its bytes with its digits as zeros.
+// Checks the file's own checksum, which is that of its bytes with the digits as zeros.
 void check(std::string_view text, const std::string& digits) {
   const std::size_t at = text.rfind('"' + digits + '"');
   if (digits.size() != kNoChecksum.size() || at == std::string_view::npos)
@@ -120,7 +124,7 @@ void check(std::string_view text, const std::string& digits) {
     throw UsageError("the checksum is wrong");
 }
 
-// The first versions wrote none, nor do others whose files are read.
+// Files of the first version have no checksum, and neither have files of other programs.
 bool must_have_checksum(const std::optional<std::string>& version) {
   return version && is_version_from(*version, kFirstMinorWithChecksum);
 }

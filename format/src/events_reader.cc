@@ -1,6 +1,9 @@
-// Walks an events file message by message. Arrow is given the schema alone: it cannot describe a
-// batch without its body, which holds the values. Where a batch's buffers are stands in its
-// metadata; all that does not belong to a buffer is padding.
+// Walks an events file message by message. Arrow verifies the metadata of each message and decodes
+// the schema; it cannot describe a batch without its body, which holds the values. So the places of
+// a batch's buffers are read from its metadata here; all bytes that belong to no buffer are padding
+// and must be zero. Every length is checked against the file's size, and every read is bounded.
+// Damage is a FormatError with its place; a last message that was not written to its end makes the
+// file Torn. The lengths of the messages are kept for the footer. One thread uses a reader.
 
 #include "cupel/format/events_reader.h"
 
@@ -139,7 +142,7 @@ struct EventsReader::State {
   std::vector<IpcMessage> messages;  // that were read so far, without a gap between them
 };
 
-/// Bytes that are there, as far as the file's size tells.
+/// Reads bytes that are there by the file's size.
 AlignedBuffer EventsReader::State::fetch(std::uint64_t offset, std::uint64_t length) const {
   AlignedBuffer buffer(static_cast<std::size_t>(length));
   const std::size_t got = length == 0 ? 0 : read(offset, buffer.span());
@@ -153,7 +156,7 @@ void EventsReader::State::check_padding(std::uint64_t offset, std::uint64_t leng
   if (!are_zeros(padding.span())) fail(offset, "padding that is not zero");
 }
 
-// As far as is worth reading: a sparse file may have a terabyte of zeros.
+// Looks at a bounded part: a sparse file may have a terabyte of zeros.
 bool EventsReader::State::only_zeros_from(std::uint64_t offset) const {
   constexpr std::uint64_t kPiece = 64U << 10U, kMost = 1U << 20U;
   const std::uint64_t end = std::min(size, offset + kMost);
@@ -176,7 +179,7 @@ SegmentEnd EventsReader::State::torn_or_fail(const FrameResult& result) {
   return torn(result.problem);
 }
 
-/// Why the file ends before the magic does; null where the magic is there.
+/// Returns why the file ends before its first message; null where the magic is there.
 const char* EventsReader::State::read_magic() {
   static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
                                                                  'W', '1', 0,   0};
@@ -190,7 +193,7 @@ const char* EventsReader::State::read_magic() {
   return nullptr;
 }
 
-/// A message without its body, whose metadata Arrow has verified.
+/// Returns a message without its body, after Arrow has verified the metadata.
 std::unique_ptr<arrow::ipc::Message> EventsReader::State::message_of(
     std::span<const std::byte> metadata) const {
   return check(
@@ -212,8 +215,8 @@ void EventsReader::State::read_schema(std::span<const std::byte> metadata) {
   identity = schema_identity(*schema, key, name);
 }
 
-/// Where the buffers of a batch are in its body: one behind another, with nothing but padding
-/// between them.
+/// Returns the places of a batch's buffers in its body: one behind another, with nothing but
+/// padding between them.
 std::vector<Place> EventsReader::State::places_of(std::span<const std::byte> metadata,
                                                   const MessageFrame& frame,
                                                   std::int64_t& rows) const {
@@ -327,7 +330,7 @@ void EventsReader::State::check_sealed_end() const {
   if (said_length != footer_length)
     fail(length_at, "the footer's length does not reach from the end-of-stream to the end");
 
-  // For Arrow, a file that has nothing but a footer.
+  // Arrow is given a file that has nothing but a footer.
   std::vector<std::byte> file(kArrowHeaderBytes);
   std::memcpy(file.data(), kArrowMagic.data(), kArrowMagic.size());
   file.insert(file.end(), rest.span().begin(), rest.span().end());

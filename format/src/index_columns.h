@@ -4,7 +4,7 @@
 
 namespace cupel::format_detail::column {
 
-// The index file's columns, by name. The reductions' columns are called as the reductions are.
+// The names of the index file's columns. The columns of reductions have the reductions' names.
 inline constexpr const char* kStep = "step";
 inline constexpr const char* kMode = "mode";
 inline constexpr const char* kModeStep = "mode_step";

@@ -1,4 +1,8 @@
-// Encodes the rows of index files; chained_file.h makes the file of them.
+// Encodes the rows of index files. A step becomes one batch of columns, which ChainedFile makes a
+// message of the file. The batches stay in memory until the segment is sealed; when many small ones
+// have gathered, they are merged. mark() and take_back() follow the file: the steps behind the last
+// mark are forgotten when their bytes did not get into it. The background thread of a hook uses a
+// writer; a failure of Arrow is an Error or std::bad_alloc and leaves the marked steps as they are.
 
 #include "cupel/format/index_writer.h"
 
@@ -203,7 +207,7 @@ struct IndexWriter::State {
   std::shared_ptr<arrow::Array> modes, dtypes, workers;
   ChainedFile file;
   arrow::RecordBatchVector batches;
-  std::size_t merged_until = 0;  // those behind were not looked at for merging yet
+  std::size_t merged_until = 0;  // batches behind this one were not merged yet
 
   // At the last mark.
   ChainedFile::Position marked;
@@ -323,7 +327,7 @@ void IndexWriter::mark() noexcept {
   state_->marked = state_->file.position();
   try {
     state_->merge_gathered();
-  } catch (const std::exception&) {  // then they stay as they are
+  } catch (const std::exception&) {  // the batches stay as they are
   }
   state_->marked_batches = state_->batches.size();
 }

@@ -1,3 +1,9 @@
+// Reads the frame of an Arrow message: marker, length, and of the metadata the kind, the length of
+// the body and whether it is compressed. A message that the bytes do not hold entirely is
+// Incomplete; bytes that cannot begin a message are Malformed. The checksum of a message is text in
+// its metadata and is computed with its digits as zeros. Pure functions for any thread; nothing
+// throws.
+
 #include "ipc_message.h"
 
 #include <algorithm>

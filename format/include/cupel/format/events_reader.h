@@ -24,11 +24,11 @@ struct EventsEntry {
   std::uint64_t length = 0;
 };
 
-/// Walks the structure of one events file: what lies around the values, which it does not read.
+/// Walks the structure of one events file, without reading the values.
 ///
-/// Readers of a run do not need it, since index rows tell where values are; it is for whoever
-/// checks that the file says the same. Nothing read is trusted: lengths are checked against the
-/// file's size and against limits before memory is asked for.
+/// Readers of a run do not need this class, since index rows have the places of values. `verify`
+/// compares the file with the index, and recovery seals a killed writer's file. Nothing read is
+/// trusted: lengths are checked against the file's size and limits before memory is allocated.
 class EventsReader {
  public:
   /// Reads the file's bytes from `offset` on; returns how many there were.
@@ -54,11 +54,11 @@ class EventsReader {
   /// must have been read.
   std::vector<std::byte> file_end() const;
 
-  /// Where the last whole message ends.
+  /// The place at which the last whole message ends.
   std::uint64_t consumed() const noexcept;
   /// Why the end is Torn; "" otherwise.
   const std::string& torn_reason() const noexcept;
-  /// What the file says it is; nothing before its schema was read.
+  /// The identity that the file states; nothing before its schema was read.
   const std::optional<SegmentIdentity>& identity() const noexcept;
 
  private:
