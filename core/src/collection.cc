@@ -1,3 +1,9 @@
+// Collections and the built-in ones of each profile. Copies of a collection share one Contents
+// object until one of them is changed; the count of owners is atomic, so copies may be made and
+// destroyed on any thread, and a single collection is changed by one thread. Compiling the patterns
+// of the built-in collections is slow, so they are made once for each profile and copied. Setters
+// throw UsageError and leave the collection as it was.
+
 #include "cupel/core/collection.h"
 
 #include <algorithm>
@@ -16,7 +22,7 @@ Collection::Collection(std::string name) : name_(std::move(name)) {
 }
 
 const Collection::Contents& Collection::nothing() noexcept {
-  // Never destroyed: a static hook asks while it closes.
+  // Never destroyed: a static hook uses it while it closes.
   static const Contents& contents = *new Contents;
   return contents;
 }
@@ -181,14 +187,14 @@ Collections make_builtin_collections(Profile profile) {
   throw UsageError("No such profile: " + std::to_string(static_cast<int>(profile)));
 }
 
-// Made once for each profile: compiling the patterns is what costs.
+// The collections are made once for each profile, since compiling the patterns is slow.
 const Collections& known_collections(Profile profile) {
   constexpr std::size_t kProfiles = 5;
   struct Known {
     std::once_flag made;
     Collections collections;
   };
-  // Never destroyed: a static hook asks while it closes.
+  // Never destroyed: a static hook uses it while it closes.
   static auto& all = *new std::array<Known, kProfiles>;
   const auto number = static_cast<std::size_t>(profile);
   if (number >= kProfiles)
@@ -222,7 +228,7 @@ std::string builtin_name_meant(std::string_view name, Profile profile) {
 }
 
 const std::vector<std::string>& default_saved_collections(Profile profile) {
-  // Never destroyed: a static hook asks while it closes.
+  // Never destroyed: a static hook uses it while it closes.
   static const auto& tensorflow = *new std::vector<std::string>{"metrics", "losses", "sm_metrics"};
   static const auto& xgboost = *new std::vector<std::string>{"metrics"};
   static const auto& others = *new std::vector<std::string>{"losses"};

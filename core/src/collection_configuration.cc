@@ -1,3 +1,9 @@
+// The keys of a configuration that hooks and collections share, and the entries of
+// CollectionConfigurations. A key that is absent leaves a value open, so that the value of the hook
+// applies; merging two entries for one collection keeps what either of them saves. Mistakes are
+// added to the report of the configuration and do not end the reading. One thread reads a
+// configuration.
+
 #include "cupel/core/collection_configuration.h"
 
 #include <algorithm>
@@ -34,7 +40,7 @@ void set_once(std::optional<T>& field, std::optional<T> value, const Configurati
   field = std::move(value);
 }
 
-// "TRAIN.save_steps" is Train and "save_steps".
+// Splits "TRAIN.save_steps" into Train and "save_steps".
 std::pair<std::optional<Mode>, std::string_view> split_key(std::string_view key) {
   const std::size_t point = key.find('.');
   if (point == std::string_view::npos) return {std::nullopt, key};
@@ -64,7 +70,7 @@ bool read_save_key(std::string_view key, const ConfigurationValue& value, SaveTi
   return true;
 }
 
-// What of `config` differs from what is `below`. An end cannot be taken back, only put off.
+// Returns the fields of `config` that differ from `below`. An end cannot be removed, only moved.
 SaveFields difference(const SaveConfigMode& config, const SaveConfigMode& below) {
   SaveFields fields;
   if (config.save_interval != below.save_interval) fields.save_interval = config.save_interval;
@@ -76,7 +82,7 @@ SaveFields difference(const SaveConfigMode& config, const SaveConfigMode& below)
 }
 
 SaveConfigMode merged(const SaveConfigMode& a, const SaveConfigMode& b) {
-  // One that saves nothing by its interval has no say about it.
+  // A configuration that saves nothing by its interval does not change the interval.
   const auto never = [](const SaveConfigMode& config) {
     return config.end_step && *config.end_step <= config.start_step;
   };
@@ -125,7 +131,7 @@ void put(nlohmann::ordered_json& into, const PatternList& patterns) {
 }
 
 CollectionConfiguration read_entry(const ConfigurationValue& entry, std::set<std::string>& names) {
-  // A nameless entry is read to its end for the sake of its other mistakes.
+  // An entry without a name is read to its end, so that its other mistakes are reported.
   CollectionConfiguration result{.name = "nameless"};
   if (!entry.is_object()) {
     entry.refuse("an object");
@@ -255,7 +261,7 @@ void CollectionConfiguration::merge(const CollectionConfiguration& other, const 
   const auto mine = parameters.reduction_config();
   const auto theirs = other.parameters.reduction_config();
   if (mine || theirs) {
-    // One that says nothing about them has what a hook saves by default.
+    // A configuration without reductions has what a hook saves by default.
     const ReductionConfig kRaw{.save_raw_tensor = true};
     const ReductionConfig a = mine.value_or(kRaw);
     const ReductionConfig b = theirs.value_or(kRaw);

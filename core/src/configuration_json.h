@@ -9,6 +9,7 @@
 
 namespace cupel {
 
+/// The JSON behind a value. A friend of the public class, which is why it is not in core_detail.
 struct ConfigurationJson {
   static const nlohmann::json& of(const ConfigurationValue& value) noexcept {
     return *static_cast<const nlohmann::json*>(value.json_);
@@ -22,11 +23,15 @@ struct ConfigurationJson {
 struct ConfigurationDocument::Parsed {
   std::string text;
   nlohmann::json json;
-  // Made for the first mistake.
-  mutable std::optional<ConfigurationLines> lines = {};
+  // Computed for the first mistake.
+  mutable std::optional<core_detail::ConfigurationLines> lines = {};
 };
 
-// A JSON value as messages show it, as ASCII.
+namespace core_detail {
+
+/// Returns a JSON value as messages show it, as ASCII.
 std::string shown_json(const nlohmann::json& value);
+
+}  // namespace core_detail
 
 }  // namespace cupel

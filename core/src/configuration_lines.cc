@@ -14,13 +14,13 @@
 #include "cupel/core/number_text.h"
 #include "cupel/core/utf8.h"
 
-namespace cupel {
+namespace cupel::core_detail {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostSourceLine = 200;
-// Of a path: keys that contain more of them are looked for in vain.
+// The most separators that a key of a path may contain; a key with more is not found.
 constexpr std::size_t kMostSeparators = 256;
 
 // Reads a text for the parser, which copies iterators: all copies share one position.
@@ -202,4 +202,4 @@ std::string source_line(std::string_view text, std::int64_t line) {
   return shown;
 }
 
-}  // namespace cupel
+}  // namespace cupel::core_detail

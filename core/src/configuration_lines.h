@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace cupel {
+namespace cupel::core_detail {
 
 /// Where the values of a JSON text are. The text must be valid JSON, and `json` what was parsed
 /// from it; both must outlive the object and must not change.
@@ -31,4 +31,4 @@ const nlohmann::json& value_at_path(const nlohmann::json& json, std::string_view
 /// text has no such line.
 std::string source_line(std::string_view text, std::int64_t line);
 
-}  // namespace cupel
+}  // namespace cupel::core_detail

@@ -1,5 +1,5 @@
-// Reads values of a configuration and collects what is wrong with them. A mistake knows its value,
-// whose line is looked up in the document: the lines of all values are computed for the first
+// Reads values of a configuration and collects the mistakes. A mistake refers to its value, whose
+// line is looked up in the document: the lines of all values are computed for the first
 // mistake. The number of mistakes that are kept is bounded, the others are counted. One thread uses
 // a report and its values. Illegal values are mistakes of the report; nothing but finish() throws.
 
@@ -41,13 +41,13 @@ std::string shown_text(std::string_view text) {
   const std::string part(text.substr(0, kMostShown));
   const nlohmann::json json = part;
   std::string escaped = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  // JSON lets DEL pass.
+  // JSON does not escape DEL.
   for (std::size_t at = escaped.find('\x7f'); at != std::string::npos; at = escaped.find('\x7f'))
     escaped.replace(at, 1, "\\u007f");
   return shortened(std::move(escaped));
 }
 
-std::string shown_json(const nlohmann::json& value) {
+std::string core_detail::shown_json(const nlohmann::json& value) {
   if (value.is_string()) return shown_text(std::string_view(value.get_ref<const std::string&>()));
   if (value.is_array() && value.size() > kMostShown)
     return "an array of " + std::to_string(value.size());
@@ -62,7 +62,8 @@ std::string ConfigurationMistake::to_text() const {
 }
 
 const void* ConfigurationReport::value_at(std::string_view path) const {
-  return document_ == nullptr ? nullptr : &value_at_path(document_->parsed_->json, path);
+  return document_ == nullptr ? nullptr
+                              : &core_detail::value_at_path(document_->parsed_->json, path);
 }
 
 ConfigurationMistake ConfigurationReport::mistake(const void* json, std::string_view path,
@@ -74,7 +75,7 @@ ConfigurationMistake ConfigurationReport::mistake(const void* json, std::string_
   const ConfigurationDocument::Parsed& parsed = *document_->parsed_;
   if (!parsed.lines) parsed.lines.emplace(parsed.text, parsed.json);
   result.line = parsed.lines->line_of(*static_cast<const nlohmann::json*>(json));
-  result.source_line = source_line(parsed.text, result.line);
+  result.source_line = core_detail::source_line(parsed.text, result.line);
   return result;
 }
 
@@ -181,7 +182,9 @@ std::string ConfigurationValue::json_text() const {
                                            nlohmann::json::error_handler_t::replace);
 }
 
-std::string ConfigurationValue::shown() const { return shown_json(ConfigurationJson::of(*this)); }
+std::string ConfigurationValue::shown() const {
+  return core_detail::shown_json(ConfigurationJson::of(*this));
+}
 
 void ConfigurationValue::refuse(std::string_view legal) const { refuse(legal, shown()); }
 

@@ -27,8 +27,8 @@ constexpr std::size_t kMostBytes = 16U << 20U;
 constexpr int kMaxDepth = 64;
 constexpr std::size_t kMostReason = 120;
 
-// Accepts JSON without keeping it, and remembers where and why it is none. The parser that builds
-// values tells neither for a number that is no double, and nests as deeply as it is asked to.
+// Accepts JSON without keeping it, and keeps the place and reason of the first mistake. The parser
+// that builds values reports neither for a number that is no double, and has no limit of nesting.
 class Check final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return true; }
@@ -51,10 +51,10 @@ class Check final : public nlohmann::json_sax<Json> {
   }
 
   bool too_deep() const noexcept { return depth_ > kMaxDepth; }
-  // How many bytes were read, the offending one included.
+  // The number of bytes that were read, the offending one included.
   std::size_t position() const noexcept { return position_; }
-  // The library's words without its name for them, its place, and the text itself, which may be
-  // long and is at the place.
+  // The library's message without its name, the position, and the quoted text, which may be long
+  // and is found at the position.
   std::string_view reason() const noexcept {
     std::string_view text = reason_;
     if (const auto end = text.find("] "); text.starts_with('[') && end != std::string_view::npos)
@@ -81,7 +81,7 @@ struct Place {
   std::size_t column = 1;
 };
 
-// Of the last of so many bytes; counted from 1, columns in bytes.
+// The line and column of the last of so many bytes, from 1; columns count bytes.
 Place place_of(std::size_t position, std::string_view text) {
   const std::size_t at = position == 0 ? 0 : std::min(position - 1, text.size());
   const std::string_view before = text.substr(0, at);
@@ -113,12 +113,12 @@ std::size_t position_of_depth(std::string_view text) {
                                  const std::string& problem, const std::string& message) {
   throw ConfigurationSyntaxError(
       printable(source) + ": " + message,
-      {.line = line, .source_line = source_line(text, line), .message = problem});
+      {.line = line, .source_line = core_detail::source_line(text, line), .message = problem});
 }
 
 class OpenFile {
  public:
-  // Not waiting for the other end of a pipe.
+  // O_NONBLOCK: opening a pipe must not wait for its other end.
   explicit OpenFile(const char* path)
       : descriptor_(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
   OpenFile(const OpenFile&) = delete;
@@ -131,7 +131,7 @@ class OpenFile {
     struct stat status {};
     return ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   }
-  // As read(2), repeated when a signal interrupts it.
+  // read(2), repeated when a signal interrupts it.
   ssize_t read(char* out, std::size_t size) const noexcept {
     for (;;) {
       const ssize_t got = ::read(descriptor_, out, size);

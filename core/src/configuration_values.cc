@@ -1,5 +1,7 @@
-// Values of configurations. In the files of the SDK that users port from all of them are
-// text; here JSON's numbers, booleans and arrays do as well.
+// Reads single values of configurations: numbers, booleans, lists, patterns. In the files of the
+// SDK that users port from, each value is a text; JSON's numbers, booleans and arrays are accepted
+// as well. An illegal value is added to the report with what would be legal, and the function
+// returns nothing. One thread uses a report and its values.
 
 #include <cmath>
 #include <limits>
@@ -16,9 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Each mode of each collection has a list; one that should hold more wants an interval.
+// Each mode of each collection has a list; more steps than this are to be given by an interval.
 constexpr std::size_t kMostSteps = 10'000;
-// Beyond it not every whole number is a double, and a file would not get what it says.
+// Above this number not every whole number is a double, so that a value could change silently.
 constexpr double kMostExact = 9007199254740992.0;
 
 constexpr std::string_view kReductionsLegal =
@@ -122,7 +124,7 @@ std::optional<std::vector<std::int64_t>> read_steps(const ConfigurationValue& va
   } else if (json.is_array()) {
     for (const Json& item : json) {
       if (add(whole_number(item))) continue;
-      refuse_item(value, kLegal, shown_json(item));
+      refuse_item(value, kLegal, core_detail::shown_json(item));
       return std::nullopt;
     }
   } else {
@@ -169,7 +171,7 @@ std::optional<PatternList> read_patterns(const ConfigurationValue& value) {
   }
   for (const Json& item : json) {
     if (!item.is_string()) {
-      refuse_item(value, kPatternsLegal, shown_json(item));
+      refuse_item(value, kPatternsLegal, core_detail::shown_json(item));
       return std::nullopt;
     }
     if (!add_pattern(value, item.get_ref<const std::string&>(), patterns)) return std::nullopt;

@@ -29,7 +29,7 @@
 #endif
 
 namespace cupel {
-namespace internal {
+namespace core_detail {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -194,12 +194,12 @@ std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes, std::uint3
 
 #endif
 
-}  // namespace internal
+}  // namespace core_detail
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) noexcept {
-  static const bool fast = internal::has_crc32c_instruction();
-  return fast ? internal::crc32c_by_instruction(bytes, seed)
-              : internal::crc32c_by_table(bytes, seed);
+  static const bool fast = core_detail::has_crc32c_instruction();
+  return fast ? core_detail::crc32c_by_instruction(bytes, seed)
+              : core_detail::crc32c_by_table(bytes, seed);
 }
 
 }  // namespace cupel

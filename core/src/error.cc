@@ -1,3 +1,7 @@
+// The messages of all exceptions. Fixed text comes first and the values last, so that messages can
+// be searched for; names that strangers chose are cut and escaped by printable(). Any thread; only
+// a lack of memory makes these functions fail.
+
 #include "cupel/core/error.h"
 
 #include <utility>

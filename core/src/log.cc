@@ -42,7 +42,7 @@ LogSink standard_error_sink() {
 
 struct Sinks {
   Mutex mutex;
-  // Empty: the default one is made when it is first needed.
+  // Empty until the first message: then the default sink is made.
   LogSink current CUPEL_GUARDED_BY(mutex);
 };
 
@@ -52,13 +52,13 @@ Sinks& sinks() {
   return instance;
 }
 
-// Whether the message is passed on as it is.
+// Returns whether the message needs neither escaping nor cutting.
 bool is_plain(std::string_view text) noexcept {
   return text.size() <= kMostMessageBytes &&
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
 }
 
-// A sink that logs would wait for itself; what it logs is dropped instead.
+// A message that a sink logs is dropped: the sink would wait for itself.
 thread_local bool inside_sink = false;
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace cupel {
 namespace {
 
-// Of a text that is compared: comparing costs the product of the lengths.
+// The length up to which texts are compared: comparing costs the product of the lengths.
 constexpr std::size_t kLongestText = 256;
 
-// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+// The number of insertions, deletions, replacements and swaps that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_previous(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);

@@ -1,3 +1,9 @@
+// Makes files and folders. Each function is one or a few calls of the system, repeated where a
+// signal interrupted them, and reports a failure by -1 or false with errno set; only a lack of
+// memory throws. A temporary file gets a name with host, process and a counter, and O_EXCL refuses
+// a name that is taken, so that neither a planted link nor the file of a killed process is used.
+// Any thread.
+
 #include "cupel/core/new_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,9 @@
+// Regular expressions over tensor names, by PCRE2. A pattern is compiled once and is constant from
+// then on; each thread has one context with the limits of a search and one stack for machine code.
+// The first search of a pattern makes its machine code, unless very many patterns have some. A
+// search that exceeds its limits is logged and counts as not found. A pattern that does not compile
+// is a UsageError that names the place.
+
 #include "cupel/core/pattern.h"
 
 #include <algorithm>
@@ -15,6 +21,7 @@
 namespace cupel {
 namespace {
 
+namespace pcre = core_detail::pcre;
 using pcre::Code;
 using pcre::CompileContext;
 using pcre::JitStack;
@@ -22,7 +29,7 @@ using pcre::MatchContext;
 using pcre::MatchData;
 using pcre::units;
 
-// What one search may use: about 10 ms of backtracking, and 8 MiB. Tensor names need a fraction of
+// One search may use about 10 ms of backtracking and 8 MiB. Tensor names need a fraction of
 // this.
 constexpr std::uint32_t kMatchLimit = 1'000'000;
 constexpr std::uint32_t kDepthLimit = 10'000;
@@ -31,8 +38,8 @@ constexpr std::size_t kMostShownOfName = 200;
 constexpr std::size_t kJitStackStart = 32UL * 1024;
 constexpr std::size_t kJitStackLimit = 1024UL * 1024;
 
-// What each thread has one of. When the process exits, the objects of the thread that exits are
-// gone before static objects are, which may still search; then one is made that stays.
+// One object for each thread. When the process exits, the objects of the thread are destroyed
+// before static objects, which may still search; for them an object is made that stays.
 template <class Owner, class Make>
 typename Owner::pointer of_this_thread(Make make) {
   thread_local typename Owner::pointer current = nullptr;
@@ -76,14 +83,14 @@ pcre2_match_data* match_data_of_this_thread() {
   return data;
 }
 
-// Patterns that have machine code at the moment. It takes a KiB or more for each, so that where
-// there are very many, the interpreter serves for the others.
+// The number of patterns that have machine code at the moment. The code of a pattern takes a KiB or
+// more; beyond the limit, patterns are interpreted.
 constexpr std::size_t kMostFast = 10'000;
 std::atomic<std::size_t> fast_patterns{0};
 
 }  // namespace
 
-pcre::Code pcre::compile(std::string_view text, std::uint32_t options) {
+Code core_detail::pcre::compile(std::string_view text, std::uint32_t options) {
   const CompileContext context(pcre2_compile_context_create(nullptr));
   if (!context) throw std::bad_alloc();
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // whatever the library was built with
@@ -108,8 +115,8 @@ struct Pattern::Compiled {
     if (counted) fast_patterns.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // Without JIT, on other processors or where memory must not be executable, the interpreter
-  // serves.
+  // On processors without JIT, and where memory must not be executable, the interpreter is
+  // used.
   void make_fast() const {
     counted = true;
     if (fast_patterns.fetch_add(1, std::memory_order_relaxed) < kMostFast)

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-namespace cupel::pcre {
+namespace cupel::core_detail::pcre {
 
 template <class T, void (*kFree)(T*)>
 struct Deleter {
@@ -30,4 +30,4 @@ inline PCRE2_SPTR units(std::string_view text) noexcept {
 /// naming the pattern, the place and the reason.
 Code compile(std::string_view text, std::uint32_t options);
 
-}  // namespace cupel::pcre
+}  // namespace cupel::core_detail::pcre

@@ -8,7 +8,7 @@
 namespace cupel {
 namespace {
 
-// The length of the colour that a text begins with, ESC [ digits and semicolons m; 0: none.
+// Returns the length of a colour (ESC [ digits and semicolons m) at the front of a text, or 0.
 std::size_t colour_length(std::string_view text) noexcept {
   if (!text.starts_with("\x1b[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);

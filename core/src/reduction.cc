@@ -1,3 +1,8 @@
+// Names of reductions and sets of them. A reduction is an operation and a flag for magnitudes; its
+// index numbers both. Functions here parse and print the forms of configuration files and of the
+// ported SDK. An unknown name is a UsageError that lists the legal ones. Pure functions, for any
+// thread.
+
 #include "cupel/core/reduction.h"
 
 #include <algorithm>
@@ -30,7 +35,7 @@ std::optional<ReductionOp> parse_op(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-// Of the lists that hold only some of the names.
+// For lists that take only some of the names.
 void add_names(ReductionSet& set, std::span<const std::string> names, bool norms, bool abs) {
   for (const std::string& name : names) {
     const auto op = parse_op(name);

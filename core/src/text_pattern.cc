@@ -1,5 +1,5 @@
 // PCRE2's limits count attempts from each place of the text anew, and its JIT compiler's code
-// counts but some of them. So the interpreter is used, and calls back (a callout) before each item
+// counts only some of them. So the interpreter is used, and calls back (a callout) before each item
 // of the pattern that it tries: between two calls it goes through the text once at most.
 
 #include "cupel/core/text_pattern.h"
@@ -14,10 +14,12 @@
 namespace cupel {
 namespace {
 
+namespace pcre = core_detail::pcre;
+
 constexpr std::uint32_t kSearchMatchLimit = 10'000'000;
 constexpr std::uint32_t kSearchHeapLimitKib = 2 * 1024;
 
-// Calls from C, through which no exception passes.
+// Called from C, through which no exception may pass.
 int on_item(pcre2_callout_block* /*where*/, void* search) noexcept {
   return static_cast<const TextPattern::Search*>(search)->go_on() ? 0 : PCRE2_ERROR_CALLOUT;
 }
@@ -67,7 +69,7 @@ TextPattern::Outcome TextPattern::search(std::string_view text, const Search& ho
   std::uint32_t options = PCRE2_NO_JIT;
   if (!how.empty_at_start) options |= PCRE2_NOTEMPTY_ATSTART;
   if (how.is_known_utf8) options |= PCRE2_NO_UTF_CHECK;
-  // What is not checked must begin with a whole character.
+  // PCRE2 does not check the text again, so it must begin with a whole character.
   std::size_t from = how.from;
   while (how.is_known_utf8 && from < text.size() && is_continuation(text[from])) ++from;
   const int result = pcre2_match(compiled_->code.get(), pcre::units(text), text.size(), from,

@@ -3,11 +3,10 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include <string>
-#include <utility>
 
 #include "cupel/core/error.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 void require(const arrow::Status& status) {
   if (!status.ok()) throw Error("Arrow could not encode: " + status.ToString());
@@ -20,23 +19,4 @@ std::shared_ptr<const arrow::KeyValueMetadata> identity_metadata(const SegmentId
        std::to_string(identity.segment)});
 }
 
-arrow::Status DrainSink::Write(const void* data, std::int64_t size) {
-  if (size > 0 && data == elsewhere_) {
-    elsewhere_position_ = position_;
-    collected_before_elsewhere_ = collected_.size();
-  } else {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    collected_.insert(collected_.end(), bytes, bytes + size);
-  }
-  position_ += size;
-  return arrow::Status::OK();
-}
-
-arrow::Status DrainSink::Close() {
-  closed_ = true;
-  return arrow::Status::OK();
-}
-
-std::vector<std::byte> DrainSink::drain() { return std::exchange(collected_, {}); }
-
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -8,12 +8,13 @@
 #include <string>
 #include <utility>
 
+#include "arrow_support.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "ipc_message.h"
 #include "schema_identity.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 namespace {
 
 std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
@@ -21,7 +22,7 @@ std::shared_ptr<const arrow::KeyValueMetadata> placeholder() {
                                    {std::string(kChecksumPlaceholder)});
 }
 
-// The same with the checksum of the collections file that the rows need.
+// Returns the schema with the checksum of the collections file that the rows need.
 std::shared_ptr<arrow::Schema> schema_that_needs(const arrow::Schema& schema,
                                                  std::uint32_t collections_crc32c) {
   auto metadata = schema.metadata()->Copy();
@@ -29,48 +30,34 @@ std::shared_ptr<arrow::Schema> schema_that_needs(const arrow::Schema& schema,
   return schema.WithMetadata(std::move(metadata));
 }
 
+// The digits are in the first bytes, the metadata: tensor names in the body may contain anything.
+std::uint32_t fill_in_checksum(std::span<std::byte> message, std::size_t metadata_length,
+                               std::uint32_t seed) {
+  const auto digits = find_checksum_digits(message.first(metadata_length));
+  if (!digits) throw Error("Arrow did not write the checksum's place");
+  return patch_checksum(message, *digits, seed);
+}
+
 }  // namespace
 
-ChainedFile::ChainedFile(const std::shared_ptr<arrow::Schema>& schema)
-    : writer_(require(arrow::ipc::MakeFileWriter(
-          &sink_, schema, arrow::ipc::IpcWriteOptions::Defaults(), placeholder()))) {}
-
-std::vector<std::byte> ChainedFile::add(const arrow::RecordBatch& batch) {
-  require(writer_->WriteRecordBatch(batch, placeholder()));
-  std::vector<std::byte> bytes = sink_.drain();
-  const std::size_t message = begin_of_last_message(bytes);
-  chain_ = crc32c(std::span(bytes).first(message), chain_);
-  patch(std::span(bytes).subspan(message));
-  return bytes;
+void ChainedFile::add(const arrow::RecordBatch& batch, std::vector<std::byte>& bytes) {
+  const std::size_t before = bytes.size();
+  const IpcMessage message = file_.add(batch, placeholder(), bytes);
+  const std::size_t begin = bytes.size() - static_cast<std::size_t>(message.size());
+  chain_ = crc32c(std::span(bytes).subspan(before, begin - before), chain_);
+  chain_ = fill_in_checksum(std::span(bytes).subspan(begin),
+                            static_cast<std::size_t>(message.metadata_length), chain_);
 }
 
-std::vector<std::byte> ChainedFile::finish() {
-  require(writer_->Close());
-  std::vector<std::byte> bytes = sink_.drain();
-  patch(bytes);
-  return bytes;
+void ChainedFile::finish(std::vector<std::byte>& bytes) {
+  std::vector<std::byte> end = file_.end(placeholder());
+  chain_ = fill_in_checksum(end, end.size(), chain_);
+  bytes.insert(bytes.end(), end.begin(), end.end());
 }
 
-std::size_t ChainedFile::begin_of_last_message(std::span<const std::byte> bytes) {
-  std::size_t position = std::exchange(first_, false) ? kArrowHeaderBytes : 0;
-  for (;;) {
-    const FrameResult result = read_frame(bytes.subspan(position));
-    if (result.kind != FrameKind::Message)
-      throw Error("Arrow wrote a message that cannot be read back");
-    if (position + result.frame.size() == bytes.size()) return position;
-    position += result.frame.size();
-  }
-}
-
-// The tag is looked for in the metadata only: tensor names in the body may contain anything.
-void ChainedFile::patch(std::span<std::byte> bytes) {
-  std::span<const std::byte> metadata = bytes;
-  if (const FrameResult result = read_frame(bytes); result.kind == FrameKind::Message) {
-    metadata = bytes.first(result.frame.body_begin);
-  }
-  const auto digits = find_checksum_digits(metadata);
-  if (!digits) throw Error("Arrow did not write the checksum's place");
-  chain_ = patch_checksum(bytes, *digits, chain_);
+void ChainedFile::go_back_to(const Position& position) {
+  file_.forget_messages_from(position.messages);
+  chain_ = position.chain;
 }
 
 std::shared_ptr<arrow::RecordBatch> merged(
@@ -91,9 +78,6 @@ std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema
                                     std::optional<std::uint32_t> collections_crc32c) {
   ChainedFile file(collections_crc32c ? schema_that_needs(*schema, *collections_crc32c) : schema);
   std::vector<std::byte> bytes;
-  const auto append_all = [&](const std::vector<std::byte>& more) {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
   for (std::size_t begin = 0; begin < batches.size();) {
     std::size_t end = begin;
     std::int64_t rows = 0, size = 0;
@@ -102,11 +86,11 @@ std::vector<std::byte> sealed_index(const std::shared_ptr<arrow::Schema>& schema
       rows += batches[end++]->num_rows();
     } while (end < batches.size() && rows + batches[end]->num_rows() <= kSealedBatchRows &&
              size + arrow::util::TotalBufferSize(*batches[end]) <= kSealedBatchBytes);
-    append_all(file.add(*merged(batches.subspan(begin, end - begin))));
+    file.add(*merged(batches.subspan(begin, end - begin)), bytes);
     begin = end;
   }
-  append_all(file.finish());
+  file.finish(bytes);
   return bytes;
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

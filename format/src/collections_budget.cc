@@ -8,18 +8,18 @@
 namespace cupel::format_detail {
 namespace {
 
-// With the bytes of the file themselves, a reader takes 8 times the file. What is free lets small
-// files hold what a short text can make large, such as the pattern (a{1000}){50}.
+// With the bytes of the file themselves, a reader takes 8 times the file. The free part is for
+// small files in which a short text takes much memory, such as the pattern (a{1000}){50}.
 constexpr std::uint64_t kTimesTheFile = 7;
 constexpr std::uint64_t kFreeMib = 32;
 
-// What the nodes of maps and sets and their allocations take beside the texts.
+// The bytes of the nodes of maps and sets and of their allocations, without the texts.
 constexpr std::uint64_t kNode = 48;
 constexpr std::uint64_t kCollection = kNode + sizeof(Collections::value_type);
 constexpr std::uint64_t kContents = 384;
 constexpr std::uint64_t kTensorName = kNode + sizeof(std::string);
 
-// Outside the object.
+// The bytes of a std::string outside of the object.
 std::uint64_t bytes_of(std::string_view text) noexcept {
   const bool is_short = text.size() < 16;
   return is_short ? 0 : text.size() + 24;

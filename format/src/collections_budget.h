@@ -10,24 +10,24 @@
 
 namespace cupel::format_detail {
 
-// Counts what the content of a collections file holds and the memory that it takes. The reader and
-// the writer count alike, so that what is written can be read.
+// Counts the content of a collections file and the memory that it takes. The reader and the writer
+// count alike, so that every file that is written can be read.
 //
-// Each call counts one more thing, and throws UsageError naming the limit that it is above.
+// Each call counts one more item, and throws UsageError naming the limit that is exceeded.
 class CollectionsBudget {
  public:
   explicit CollectionsBudget(std::uint64_t file_bytes) noexcept;
 
   void add_collection(std::string_view name);
-  // Of a collection that has more than its name.
+  // Counts the contents of a collection that has more than its name.
   void add_contents();
   void add_tensor_name(std::string_view name);
   void add_steps(std::size_t count);
   void add_pattern(const Pattern& pattern);
-  // The same of a pattern that is not compiled yet: that costs time.
+  // Counts a pattern, then compiles it: a pattern above the limit costs no time.
   Pattern compile(const std::string& text);
 
-  // All of it.
+  // Counts all of these collections.
   void add(const Collections& collections);
 
  private:

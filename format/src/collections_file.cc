@@ -1,3 +1,9 @@
+// Encodes and decodes collections files. Encoding appends text piece by piece: destroying an object
+// of the JSON library allocates, which would end the process where memory is short. The checksum is
+// computed with zeros as its digits, which are filled in at the end. Decoding checks the size,
+// parses within the limits of CollectionsBudget and then checks the checksum. Any thread; each
+// mistake in a file is a FormatError that names the file.
+
 #include "cupel/format/collections_file.h"
 
 #include <algorithm>
@@ -17,6 +23,9 @@
 #include "format_version.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -29,8 +38,6 @@ constexpr std::string_view kNoChecksum = "00000000";
 
 constexpr int kFirstMinorWithChecksum = 1;
 
-// The text is put together by hand: destroying an array or object of the JSON library's allocates,
-// and where there is no memory that would end the process.
 std::string quoted_text(std::string_view text) {
   const bool is_plain = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
@@ -104,7 +111,7 @@ std::string to_json(const Collection& collection) {
 
 std::string digits_of(std::uint32_t crc) { return hexadecimal_text(crc, kNoChecksum.size()); }
 
-// The file's own checksum is that of its bytes with its digits as zeros.
+// Checks the file's own checksum, which is that of its bytes with the digits as zeros.
 void check(std::string_view text, const std::string& digits) {
   const std::size_t at = text.rfind('"' + digits + '"');
   if (digits.size() != kNoChecksum.size() || at == std::string_view::npos)
@@ -117,7 +124,7 @@ void check(std::string_view text, const std::string& digits) {
     throw UsageError("the checksum is wrong");
 }
 
-// The first versions wrote none, nor do others whose files are read.
+// Files of the first version have no checksum, and neither have files of other programs.
 bool must_have_checksum(const std::optional<std::string>& version) {
   return version && is_version_from(*version, kFirstMinorWithChecksum);
 }
@@ -142,7 +149,7 @@ std::vector<std::byte> encode_collections_file(const CollectionsFile& file) {
   meta.add(kChecksum, quoted_text(kNoChecksum));
   std::string text =
       ObjectText().add(kCollections, collections.text()).add(kMeta, meta.text()).text() + '\n';
-  format_detail::CollectionsBudget(text.size()).add(file.collections);
+  CollectionsBudget(text.size()).add(file.collections);
   text.replace(text.rfind(kNoChecksum), kNoChecksum.size(),
                digits_of(crc32c(std::as_bytes(std::span(text)))));
   const auto bytes = std::as_bytes(std::span(text));
@@ -154,7 +161,7 @@ CollectionsFile decode_collections_file(std::string_view key, std::span<const st
   try {
     if (const std::uint64_t most = format_limits().collections_file; text.size() > most)
       throw UsageError("it has more than " + std::to_string(most) + " bytes");
-    format_detail::ParsedCollections parsed = format_detail::parse_collections(key, text);
+    ParsedCollections parsed = parse_collections(key, text);
     if (parsed.checksum) {
       check(text, *parsed.checksum);
     } else if (must_have_checksum(parsed.version)) {

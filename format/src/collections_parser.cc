@@ -28,7 +28,7 @@ using nlohmann::json;
 
 // The schema has six levels.
 constexpr std::size_t kMostLevels = 8;
-// Characters of a message that repeat what is in the file.
+// The most characters of a message that are quoted from the file.
 constexpr std::size_t kMostShownText = 80;
 constexpr std::size_t kMostReasonText = 300;
 
@@ -79,8 +79,8 @@ bool boolean(const Scalar& value, std::string_view what) {
   return value.boolean;
 }
 
-// Passes the events of the JSON library on as objects, arrays, keys and scalars; `Reader` says what
-// they mean, and may throw.
+// Passes the events of the JSON library on as objects, arrays, keys and scalars to a `Reader`,
+// which interprets them and may throw.
 template <class Reader>
 class Events {
  public:
@@ -143,7 +143,7 @@ class Events {
   std::size_t level_ = 0;
 };
 
-// Looks for the version of the format and at nothing else.
+// Looks only for the version of the format.
 class VersionSearch {
  public:
   void key(const std::string& name) {
@@ -543,12 +543,12 @@ ParsedCollections CollectionsParser::finish() {
   return std::move(result_);
 }
 
-// The mistakes of a file that a newer major version wrote are none.
+// Mistakes do not count in a file that a newer major version wrote.
 std::optional<std::string> version_problem(std::string_view key, std::string_view text) {
   VersionSearch search;
   try {
     Events<VersionSearch>::read(key, text, search);
-  } catch (const Error&) {  // the version may be before the mistake
+  } catch (const Error&) {  // the version may stand before the mistake
   }
   return search.version() ? format_version_problem(*search.version()) : std::nullopt;
 }

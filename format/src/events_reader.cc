@@ -1,6 +1,9 @@
-// Walks an events file message by message. Arrow is given the schema alone: it cannot describe a
-// batch without its body, which holds the values. Where a batch's buffers are stands in its
-// metadata; all that does not belong to a buffer is padding.
+// Walks an events file message by message. Arrow verifies the metadata of each message and decodes
+// the schema; it cannot describe a batch without its body, which holds the values. So the places of
+// a batch's buffers are read from its metadata here; all bytes that belong to no buffer are padding
+// and must be zero. Every length is checked against the file's size, and every read is bounded.
+// Damage is a FormatError with its place; a last message that was not written to its end makes the
+// file Torn. The lengths of the messages are kept for the footer. One thread uses a reader.
 
 #include "cupel/format/events_reader.h"
 
@@ -19,10 +22,14 @@
 #include "cupel/core/error.h"
 #include "cupel/format/format_limits.h"
 #include "flat_table.h"
+#include "ipc_file.h"
 #include "ipc_message.h"
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // A batch's metadata do not depend on how much it holds.
@@ -114,11 +121,14 @@ struct EventsReader::State {
   bool only_zeros_from(std::uint64_t offset) const;
   bool ends_with_magic() const;
   SegmentEnd torn_or_fail(const FrameResult& result);
+  const char* read_magic();
+  std::unique_ptr<arrow::ipc::Message> message_of(std::span<const std::byte> metadata) const;
   void read_schema(std::span<const std::byte> metadata);
   std::vector<Place> places_of(std::span<const std::byte> metadata, const MessageFrame& frame,
                                std::int64_t& rows) const;
   void read_batch(std::span<const std::byte> front, const MessageFrame& frame,
                   const OnBatch& on_batch);
+  bool lists_batches(std::span<const Block> listed) const;
   void check_sealed_end() const;
 
   SegmentName name;
@@ -129,10 +139,10 @@ struct EventsReader::State {
   std::string torn_reason;
   std::shared_ptr<arrow::Schema> schema;
   std::optional<SegmentIdentity> identity;
-  std::vector<Block> blocks;  // as the footer must list them
+  std::vector<IpcMessage> messages;  // that were read so far, without a gap between them
 };
 
-/// Bytes that are there, as far as the file's size tells.
+/// Reads bytes that are there by the file's size.
 AlignedBuffer EventsReader::State::fetch(std::uint64_t offset, std::uint64_t length) const {
   AlignedBuffer buffer(static_cast<std::size_t>(length));
   const std::size_t got = length == 0 ? 0 : read(offset, buffer.span());
@@ -146,7 +156,7 @@ void EventsReader::State::check_padding(std::uint64_t offset, std::uint64_t leng
   if (!are_zeros(padding.span())) fail(offset, "padding that is not zero");
 }
 
-// As far as is worth reading: a sparse file may have a terabyte of zeros.
+// Looks at a bounded part: a sparse file may have a terabyte of zeros.
 bool EventsReader::State::only_zeros_from(std::uint64_t offset) const {
   constexpr std::uint64_t kPiece = 64U << 10U, kMost = 1U << 20U;
   const std::uint64_t end = std::min(size, offset + kMost);
@@ -169,10 +179,30 @@ SegmentEnd EventsReader::State::torn_or_fail(const FrameResult& result) {
   return torn(result.problem);
 }
 
-void EventsReader::State::read_schema(std::span<const std::byte> metadata) {
-  const auto message = check(
+/// Returns why the file ends before its first message; null where the magic is there.
+const char* EventsReader::State::read_magic() {
+  static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
+                                                                 'W', '1', 0,   0};
+  const AlignedBuffer begin = fetch(0, std::min<std::uint64_t>(size, kBegin.size()));
+  if (!begin.span().empty() && std::memcmp(begin.data(), kBegin.data(), begin.size()) != 0) {
+    if (only_zeros_from(0)) return "the file holds only zeros";
+    fail(0, "not an Arrow file");
+  }
+  if (begin.size() < kBegin.size()) return "the file's beginning is cut off";
+  consumed = kBegin.size();
+  return nullptr;
+}
+
+/// Returns a message without its body, after Arrow has verified the metadata.
+std::unique_ptr<arrow::ipc::Message> EventsReader::State::message_of(
+    std::span<const std::byte> metadata) const {
+  return check(
       arrow::ipc::Message::Open(borrowed(metadata), std::make_shared<arrow::Buffer>(nullptr, 0)),
       consumed);
+}
+
+void EventsReader::State::read_schema(std::span<const std::byte> metadata) {
+  const auto message = message_of(metadata);
   arrow::ipc::DictionaryMemo dictionaries;
   schema = check(arrow::ipc::ReadSchema(*message, &dictionaries), consumed);
   const auto is = [&](int column, const char* column_name, const arrow::DataType& type) {
@@ -185,8 +215,8 @@ void EventsReader::State::read_schema(std::span<const std::byte> metadata) {
   identity = schema_identity(*schema, key, name);
 }
 
-/// Where the buffers of a batch are in its body: one behind another, with nothing but padding
-/// between them.
+/// Returns the places of a batch's buffers in its body: one behind another, with nothing but
+/// padding between them.
 std::vector<Place> EventsReader::State::places_of(std::span<const std::byte> metadata,
                                                   const MessageFrame& frame,
                                                   std::int64_t& rows) const {
@@ -223,9 +253,10 @@ std::vector<Place> EventsReader::State::places_of(std::span<const std::byte> met
 
 void EventsReader::State::read_batch(std::span<const std::byte> front, const MessageFrame& frame,
                                      const OnBatch& on_batch) {
+  const auto metadata = front.subspan(frame.metadata_begin, frame.metadata_length);
+  static_cast<void>(message_of(metadata));
   std::int64_t rows = 0;
-  const std::vector<Place> places =
-      places_of(front.subspan(frame.metadata_begin, frame.metadata_length), frame, rows);
+  const std::vector<Place> places = places_of(metadata, frame, rows);
   const auto before_data = static_cast<std::uint64_t>(places[kData].offset);
   if (before_data > format_limits().events_columns) fail(consumed, "a batch of too many values");
   const std::uint64_t body = consumed + frame.body_begin;
@@ -264,10 +295,22 @@ void EventsReader::State::read_batch(std::span<const std::byte> front, const Mes
                        body + before_data + static_cast<std::uint64_t>(data_ends[i]),
                        static_cast<std::uint64_t>(data_ends[i + 1] - data_ends[i])});
   }
-  blocks.push_back({static_cast<std::int64_t>(consumed),
-                    static_cast<std::int32_t>(frame.body_begin), 0,
-                    static_cast<std::int64_t>(frame.body_length)});
   on_batch(entries);
+}
+
+bool EventsReader::State::lists_batches(std::span<const Block> listed) const {
+  std::int64_t position = kArrowHeaderBytes;
+  for (const IpcMessage& message : messages) {
+    if (message.type == MessageType::RecordBatch) {
+      if (listed.empty() || listed.front().offset != position ||
+          listed.front().metadata_length != message.metadata_length ||
+          listed.front().padding != 0 || listed.front().body_length != message.body_length)
+        return false;
+      listed = listed.subspan(1);
+    }
+    position += message.metadata_length + message.body_length;
+  }
+  return listed.empty();
 }
 
 void EventsReader::State::check_sealed_end() const {
@@ -287,7 +330,7 @@ void EventsReader::State::check_sealed_end() const {
   if (said_length != footer_length)
     fail(length_at, "the footer's length does not reach from the end-of-stream to the end");
 
-  // For Arrow, a file that has nothing but a footer.
+  // Arrow is given a file that has nothing but a footer.
   std::vector<std::byte> file(kArrowHeaderBytes);
   std::memcpy(file.data(), kArrowMagic.data(), kArrowMagic.size());
   file.insert(file.end(), rest.span().begin(), rest.span().end());
@@ -299,12 +342,7 @@ void EventsReader::State::check_sealed_end() const {
   const auto footer = FlatTable::root(rest.span().first(static_cast<std::size_t>(footer_length)));
   const auto listed = footer ? footer->structs(kFooterBatches, sizeof(Block)) : std::nullopt;
   const std::vector<Block> found = listed ? copied<Block>(*listed) : std::vector<Block>{};
-  const auto alike = [](const Block& a, const Block& b) {
-    return a.offset == b.offset && a.metadata_length == b.metadata_length &&
-           a.padding == b.padding && a.body_length == b.body_length;
-  };
-  if (!std::equal(found.begin(), found.end(), blocks.begin(), blocks.end(), alike))
-    fail(footer_begin, "the footer does not list the file's batches");
+  if (!lists_batches(found)) fail(footer_begin, "the footer does not list the file's batches");
 }
 
 EventsReader::EventsReader(SegmentName name, std::uint64_t size, Read read)
@@ -321,15 +359,8 @@ const std::optional<SegmentIdentity>& EventsReader::identity() const noexcept {
 
 SegmentEnd EventsReader::walk(const State::OnBatch& on_batch, std::uint64_t until) {
   State& s = *state_;
-  static constexpr std::array<char, kArrowHeaderBytes> kBegin = {'A', 'R', 'R', 'O',
-                                                                 'W', '1', 0,   0};
-  const AlignedBuffer begin = s.fetch(0, std::min<std::uint64_t>(s.size, kBegin.size()));
-  if (!begin.span().empty() && std::memcmp(begin.data(), kBegin.data(), begin.size()) != 0) {
-    if (s.only_zeros_from(0)) return s.torn("the file holds only zeros");
-    s.fail(0, "not an Arrow file");
-  }
-  if (begin.size() < kBegin.size()) return s.torn("the file's beginning is cut off");
-  s.consumed = kBegin.size();
+  if (s.consumed == 0)
+    if (const char* const reason = s.read_magic()) return s.torn(reason);
 
   for (;;) {
     const std::uint64_t available = s.size - s.consumed;
@@ -365,9 +396,15 @@ SegmentEnd EventsReader::walk(const State::OnBatch& on_batch, std::uint64_t unti
     } else {
       s.read_batch(front.span(), frame, on_batch);
     }
+    s.messages.push_back({frame.type, static_cast<std::int32_t>(frame.body_begin),
+                          static_cast<std::int64_t>(frame.body_length)});
     s.consumed += frame.size();
     if (s.consumed >= until) return SegmentEnd::Open;
   }
+}
+
+std::vector<std::byte> EventsReader::file_end() const {
+  return ipc_file_end(state_->schema, state_->messages);
 }
 
 }  // namespace cupel

@@ -1,21 +1,26 @@
 #include "cupel/format/events_writer.h"
 
 #include <arrow/array/array_binary.h>
+#include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_binary.h>
-#include <arrow/array/builder_primitive.h>
-#include <arrow/ipc/writer.h>
+#include <arrow/buffer_builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include "arrow_support.h"
 #include "cupel/core/error.h"
+#include "ipc_file.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
-// Arrow is given a data buffer at this address whose bytes it never looks at; the sink knows it by
-// the address and leaves a gap, which the caller fills from where the values are.
-constexpr std::byte kElsewhere{};
+// Arrow is given the size of the values and no bytes; the caller writes them where they are.
+std::shared_ptr<arrow::Buffer> values_elsewhere(std::int64_t size) {
+  return std::make_shared<arrow::Buffer>(nullptr, size);
+}
 
 std::shared_ptr<arrow::Schema> events_schema(const SegmentIdentity& identity) {
   return arrow::schema(
@@ -27,12 +32,9 @@ std::shared_ptr<arrow::Schema> events_schema(const SegmentIdentity& identity) {
 }  // namespace
 
 struct EventsWriter::State {
-  explicit State(const SegmentIdentity& identity)
-      : schema(events_schema(identity)),
-        writer(require(arrow::ipc::MakeFileWriter(&sink, schema))) {}
-  DrainSink sink{&kElsewhere};
+  explicit State(const SegmentIdentity& identity) : schema(events_schema(identity)), file(schema) {}
   std::shared_ptr<arrow::Schema> schema;
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
+  IpcFile file;
 };
 
 EventsWriter::EventsWriter(const SegmentIdentity& identity)
@@ -44,46 +46,45 @@ EventsWriter& EventsWriter::operator=(EventsWriter&&) noexcept = default;
 EventsWriter::Batch EventsWriter::begin_batch(std::int64_t step,
                                               std::span<const EventsValue> values) {
   const auto rows = static_cast<std::int64_t>(values.size());
-  arrow::Int64Builder steps;
+  std::size_t name_bytes = 0;
+  for (const EventsValue& value : values) name_bytes += value.tensor.size();
+  arrow::TypedBufferBuilder<std::int64_t> steps;
   arrow::StringBuilder tensors;
   arrow::TypedBufferBuilder<std::int64_t> offsets;
-  require(steps.Reserve(rows));
+  require(steps.Append(rows, step));
   require(tensors.Reserve(rows));
+  require(tensors.ReserveData(static_cast<std::int64_t>(name_bytes)));
   require(offsets.Reserve(rows + 1));
   std::int64_t end = 0;
   offsets.UnsafeAppend(end);
   for (const EventsValue& value : values) {
     if (value.length > static_cast<std::uint64_t>(INT64_MAX - end))
       throw UsageError("values too large for a file");
-    steps.UnsafeAppend(step);
-    require(tensors.Append(value.tensor));
+    tensors.UnsafeAppend(value.tensor);
     end += static_cast<std::int64_t>(value.length);
     offsets.UnsafeAppend(end);
   }
-  const auto data =
-      std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(&kElsewhere), end);
   const auto batch =
       arrow::RecordBatch::Make(state_->schema, rows,
-                               {require(steps.Finish()), require(tensors.Finish()),
+                               {std::make_shared<arrow::Int64Array>(rows, require(steps.Finish())),
+                                require(tensors.Finish()),
                                 std::make_shared<arrow::LargeBinaryArray>(
-                                    rows, require(offsets.Finish()), data, nullptr, 0)});
-  require(state_->writer->WriteRecordBatch(*batch));
+                                    rows, require(offsets.Finish()), values_elsewhere(end))});
 
   Batch result;
-  result.before = state_->sink.drain();
-  result.data_offset = static_cast<std::uint64_t>(state_->sink.elsewhere_position());
-  result.padding = result.before.size() - state_->sink.collected_before_elsewhere();
-  result.before.resize(state_->sink.collected_before_elsewhere());
+  const std::uint64_t begin = size();
+  state_->file.add_without_last_buffer(*batch, result.before);
+  result.data_offset = begin + result.before.size();
+  result.padding =
+      static_cast<std::size_t>(size() - result.data_offset - static_cast<std::uint64_t>(end));
   return result;
 }
 
 std::vector<std::byte> EventsWriter::finish() {
-  require(state_->writer->Close());
-  return state_->sink.drain();
+  if (size() == 0) throw UsageError("an events file without a batch");
+  return state_->file.end();
 }
 
-std::uint64_t EventsWriter::size() const noexcept {
-  return static_cast<std::uint64_t>(state_->sink.position());
-}
+std::uint64_t EventsWriter::size() const noexcept { return state_->file.size(); }
 
 }  // namespace cupel

@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 
-namespace cupel {
+namespace cupel::format_detail {
 
-/// A flatbuffer of which a few fields are wanted. Every read is checked; a read outside gives
-/// nothing.
+/// A table of a flatbuffer, for reading a few fields. Every read is checked; a read outside of the
+/// buffer returns nothing.
 class FlatTable {
  public:
   static std::optional<FlatTable> root(std::span<const std::byte> buffer) noexcept {
@@ -76,7 +76,7 @@ class FlatTable {
     return table_ + *distance;
   }
 
-  /// Where a field that holds a table or a vector points to.
+  /// Returns the place that a field with a table or a vector points to.
   std::optional<std::size_t> target(std::size_t field) const noexcept {
     const auto position = field_position(field);
     const auto distance = position ? load<std::uint32_t>(buffer_, *position) : std::nullopt;
@@ -90,4 +90,4 @@ class FlatTable {
   std::uint16_t vtable_size_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

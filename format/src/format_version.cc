@@ -5,7 +5,7 @@
 #include "cupel/core/number_text.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 static_assert(std::endian::native == std::endian::little,
               "cupel's files are little-endian, and so must be the host");
@@ -39,4 +39,4 @@ bool is_newer_minor_version(std::string_view version) noexcept {
   return minor_of(version) > minor_of(kFormatVersion);
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-namespace cupel::column {
+namespace cupel::format_detail::column {
 
-// The index file's columns, by name. The reductions' columns are called as the reductions are.
+// The names of the index file's columns. The columns of reductions have the reductions' names.
 inline constexpr const char* kStep = "step";
 inline constexpr const char* kMode = "mode";
 inline constexpr const char* kModeStep = "mode_step";
@@ -24,4 +24,4 @@ inline constexpr const char* kNegInf = "neg_inf";
 inline constexpr const char* kZero = "zero";
 inline constexpr const char* kCollections = "collections";
 
-}  // namespace cupel::column
+}  // namespace cupel::format_detail::column

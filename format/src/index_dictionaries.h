@@ -12,7 +12,7 @@
 #include "cupel/core/dtype.h"
 #include "cupel/core/mode.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 // The dictionaries of an index file, which are complete and the same in every file.
 
@@ -40,4 +40,4 @@ inline std::shared_ptr<arrow::Array> dtype_dictionary() {
   return dictionary_of(names);
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

@@ -1,7 +1,8 @@
-// Reads index files message by message. A message's checksum is verified over its bytes as they are
-// in the file before Arrow sees any of it; what Arrow then makes of it is validated again,
-// structure first (Arrow), meaning second (ours), because a checksum proves nothing about who wrote
-// the bytes.
+// Reads index files message by message. The checksum of a message is verified over its bytes as
+// they are in the file before Arrow parses any of it. The batch that Arrow decodes is validated
+// again, structure first (by Arrow), meaning second (here), because a checksum does not prove who
+// wrote the bytes. A last message that is incomplete makes the file Torn; other damage is a
+// FormatError with its place, and the batches before it were passed on. One thread uses a reader.
 
 #include "cupel/format/index_reader.h"
 
@@ -25,6 +26,9 @@
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 // A part of the bytes that read() was given; keeps them alive.
@@ -112,8 +116,8 @@ struct IndexReader::State {
 };
 
 // A writer that was killed leaves a prefix of its last message, or zeros where a power loss took
-// the bytes. Both are the end of an open file; whatever has a checksum tag of a later message or
-// footer behind it, or the magic of a sealed file at its end, is damage.
+// the bytes. Both are the end of an open file. Bytes with a checksum tag of a later message or
+// footer, or with the magic of a sealed file at their end, are damage.
 SegmentEnd IndexReader::State::torn_or_fail(std::span<const std::byte> rest, const char* reason) {
   if (ends_with_magic(rest) || count_checksum_tags(rest) > 1) fail(consumed, reason);
   return torn(reason);
@@ -298,7 +302,7 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   return out;
 }
 
-// What a writer of ours guarantees and readers build on.
+// Checks the properties that our writer guarantees and that readers rely on.
 void IndexReader::State::check_meaning(const IndexBatch& batch) {
   const auto demand = [&](bool holds, std::size_t row, const char* otherwise) {
     if (!holds) fail(consumed, "row " + std::to_string(row) + " of the batch: " + otherwise);

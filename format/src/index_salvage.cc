@@ -1,14 +1,14 @@
-// What can be trusted in a damaged index file. The checksum of a batch is seeded with the one
-// before, which is written down in the message before. So these are the seeds that a batch is tried
-// with: the checksum of the last whole batch; what a damaged message says is its checksum; and what
-// the checksum of the first damaged message should be, in case that only its digits are damaged.
-// A batch that fails with all of them is left out: any bytes have their checksum with some seed, so
-// a batch whose seed is lost is vouched for by nothing.
+// Finds the whole batches of a damaged index file. The checksum of a batch is seeded with the
+// checksum of the batch before it. A batch is tried with these seeds: the checksum of the last
+// whole batch; the checksum that a damaged message states; and the checksum that the first damaged
+// message should have, in case that only its digits are damaged. A batch that fails with all of
+// them is left out: any bytes have their checksum with some seed, so a batch whose seed is lost is
+// not proven.
 //
-// Magic, schema and dictionaries are the first seed. Where no batch vouches for them, the footer's
-// schema does, which is at the other end of the chain; the dictionaries are the same in every file.
-//
-// The whole messages are chained anew, behind one another, and read as any other index file.
+// Magic, schema and dictionaries are the first seed. Where no batch proves them, the schema in the
+// footer does, at the other end of the chain; the dictionaries are the same in every file. The
+// whole messages are chained anew, one behind another, and read as any other index file. No bytes
+// make this fail, and the work is bounded (kMostPasses).
 
 #include "cupel/format/index_salvage.h"
 
@@ -25,16 +25,20 @@
 #include <cstring>
 #include <utility>
 
-#include "chained_file.h"
+#include "arrow_support.h"
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "flat_table.h"
 #include "index_columns.h"
 #include "index_dictionaries.h"
+#include "ipc_file.h"
 #include "ipc_message.h"
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 constexpr std::size_t kBetweenMessages = 8;  // messages begin at multiples of it
@@ -42,8 +46,8 @@ constexpr std::size_t kEndOfStreamBytes = 8;
 constexpr std::size_t kAfterFooter = 4 + kArrowMagic.size();
 constexpr std::size_t kMostSeeds = 8;
 constexpr std::size_t kMostMetadata = std::size_t{256} << 10U;  // of a message
-// So often a file's bytes are checked in all, which bounds the time that a file made on purpose
-// takes.
+// The number of times that all bytes of a file may be checked. It bounds the time that a file made
+// on purpose takes.
 constexpr std::size_t kMostPasses = 64;
 
 struct IndexMessage {
@@ -63,8 +67,8 @@ bool is_nearly_end_of_stream(std::span<const std::byte> bytes) noexcept {
          }) <= kMostDamaged;
 }
 
-// Where the first batch's message begins behind schema and dictionaries; nothing if these are not
-// readable.
+// Returns the place of the first batch's message, behind schema and dictionaries; nothing if these
+// are not readable.
 std::optional<std::size_t> behind_preamble(std::span<const std::byte> bytes) {
   for (std::size_t position = kArrowHeaderBytes; position < bytes.size();) {
     const FrameResult result = read_frame(bytes.subspan(position));
@@ -186,7 +190,8 @@ std::optional<std::uint64_t> IndexSalvage::rows_of(const IndexMessage& message) 
   return static_cast<std::uint64_t>(rows);
 }
 
-// The next place from `from` on where a batch's message seems to begin; limit_ if there is none.
+// Returns the next place from `from` on where a batch's message seems to begin; limit_ if none
+// does.
 std::size_t IndexSalvage::next_message(std::size_t from) {
   static constexpr std::array<std::byte, 4> kMarker = {std::byte{0xff}, std::byte{0xff},
                                                        std::byte{0xff}, std::byte{0xff}};
@@ -203,7 +208,7 @@ std::size_t IndexSalvage::next_message(std::size_t from) {
   return limit_;
 }
 
-// The seed with which bytes have the checksum that they say.
+// Returns the seed with which bytes have the checksum that they state.
 std::optional<std::uint32_t> IndexSalvage::seed_of(std::span<const std::byte> bytes,
                                                    std::size_t digits, std::uint32_t stored) {
   for (const std::uint32_t seed : seeds_) {
@@ -233,7 +238,7 @@ void IndexSalvage::walk() {
     add_to_gap(position, message);
     position = next_message(position + kBetweenMessages);
   }
-  // The checks are used up.
+  // No more checks are allowed.
   if (!ended && position < limit_ && !open_gap_) add_to_gap(position, std::nullopt);
   end_walk(ended);
 }
@@ -329,7 +334,7 @@ void IndexSalvage::end_walk(bool ended) {
   }
 }
 
-// Nothing is decoded by a schema that nothing vouches for.
+// Batches are not decoded by a schema that is not proven.
 void IndexSalvage::prove_preamble() {
   if (preamble_is_whole_) return;
   if (footer_is_whole_) made_preamble_ = preamble_of_footer();
@@ -355,7 +360,7 @@ void IndexSalvage::prove_preamble() {
   }
 }
 
-// What a writer of ours begins a file with that has the footer's schema; nothing if it has none.
+// Encodes the first bytes of a file with the footer's schema; empty if the footer has none.
 std::vector<std::byte> IndexSalvage::preamble_of_footer() const {
   const auto name = SegmentName::parse_index_key(key_);
   if (!name) return {};
@@ -380,8 +385,8 @@ std::vector<std::byte> IndexSalvage::preamble_of_footer() const {
     give(column::kMode, mode_dictionary());
     give(column::kWorker, dictionary_of(std::array{name->worker}));
     give(column::kDType, dtype_dictionary());
-    std::vector<std::byte> made = ChainedFile(reader->schema()).add(*batch);
-    made.resize(behind_preamble(made).value_or(0));
+    std::vector<std::byte> made;
+    IpcFile(reader->schema()).begin(*batch, made);
     return made;
   } catch (const Error&) {
     return {};
@@ -404,7 +409,7 @@ void IndexSalvage::read_whole_messages() {
     at += copy.size();
   }
   IndexReader reader(key_, false);
-  std::string problem;  // of a message that is not ours, though its checksum holds
+  std::string problem;  // of a message that our writer did not write, though its checksum is right
   if (!whole_.empty()) {
     try {
       reader.read(chained, [&](const IndexBatch& batch) {

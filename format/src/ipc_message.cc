@@ -1,3 +1,9 @@
+// Reads the frame of an Arrow message: marker, length, and of the metadata the kind, the length of
+// the body and whether it is compressed. A message that the bytes do not hold entirely is
+// Incomplete; bytes that cannot begin a message are Malformed. The checksum of a message is text in
+// its metadata and is computed with its digits as zeros. Pure functions for any thread; nothing
+// throws.
+
 #include "ipc_message.h"
 
 #include <algorithm>
@@ -9,7 +15,7 @@
 #include "cupel/core/number_text.h"
 #include "flat_table.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 namespace {
 
 constexpr std::uint32_t kContinuation = 0xffffffff;
@@ -127,4 +133,4 @@ std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
   return parse_integer<std::uint32_t>(text, 16);
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

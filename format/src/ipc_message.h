@@ -6,10 +6,10 @@
 #include <span>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::format_detail {
 
-// The parts of the Arrow IPC file layout that cupel reads by itself: where a message begins and
-// ends, what it is, and its checksum. Everything here is bounds-checked and allocates nothing.
+// The parts of the Arrow IPC file layout that cupel reads by itself: the begin, end and kind of a
+// message, and its checksum. Everything here is bounds-checked and allocates nothing.
 
 inline constexpr std::string_view kArrowMagic = "ARROW1";
 inline constexpr std::size_t kArrowHeaderBytes = 8;  // the magic, padded
@@ -40,15 +40,15 @@ struct FrameResult {
 /// there.
 FrameResult read_frame(std::span<const std::byte> bytes) noexcept;
 
-/// The same where only the front of `available` bytes is at hand: at least the message's length and
+/// Does the same with only the front of `available` bytes: at least the message's length and
 /// metadata, or as many bytes as there are.
 FrameResult read_frame(std::span<const std::byte> bytes, std::uint64_t available) noexcept;
 
-/// The place of the eight checksum digits in a message or footer: behind the only "cupel.crc32c="
-/// in `metadata`; nothing when there is none or more than one.
+/// Returns the place of the eight checksum digits in a message or footer: behind the only
+/// "cupel.crc32c=" in `metadata`; nothing where there is none or more than one.
 std::optional<std::size_t> find_checksum_digits(std::span<const std::byte> metadata) noexcept;
 
-/// How often a checksum's tag occurs in `bytes`, counting up to two.
+/// Counts a checksum's tags in `bytes`, up to two.
 int count_checksum_tags(std::span<const std::byte> bytes) noexcept;
 
 inline constexpr std::string_view kChecksumKey = "cupel.crc";
@@ -56,8 +56,8 @@ inline constexpr std::string_view kChecksumTag = "cupel.crc32c=";
 inline constexpr std::string_view kChecksumPlaceholder = "cupel.crc32c=00000000";
 inline constexpr std::size_t kChecksumDigits = 8;
 
-/// CRC-32C of `bytes` with the digits at `digits` taken as zeros, seeded with the CRC of what came
-/// before.
+/// Returns the CRC-32C of `bytes` with the digits at `digits` taken as zeros, seeded with the CRC
+/// of the bytes before.
 std::uint32_t checksum_with_blank_digits(std::span<const std::byte> bytes, std::size_t digits,
                                          std::uint32_t seed) noexcept;
 
@@ -65,8 +65,8 @@ std::uint32_t checksum_with_blank_digits(std::span<const std::byte> bytes, std::
 std::uint32_t patch_checksum(std::span<std::byte> bytes, std::size_t digits,
                              std::uint32_t seed) noexcept;
 
-/// The checksum that the digits spell; nothing when they are not lower-case hexadecimal.
+/// Returns the checksum that the digits spell; nothing if they are not lower-case hexadecimal.
 std::optional<std::uint32_t> read_checksum(std::span<const std::byte> bytes,
                                            std::size_t digits) noexcept;
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

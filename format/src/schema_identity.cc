@@ -10,7 +10,7 @@
 #include "cupel/core/number_text.h"
 #include "format_version.h"
 
-namespace cupel {
+namespace cupel::format_detail {
 
 SegmentIdentity schema_identity(const arrow::Schema& schema, const std::string& key,
                                 const SegmentName& name) {
@@ -50,4 +50,4 @@ std::optional<std::uint32_t> collections_checksum(const arrow::Schema& schema,
   return checksum;
 }
 
-}  // namespace cupel
+}  // namespace cupel::format_detail

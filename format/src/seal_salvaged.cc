@@ -7,12 +7,15 @@
 #include <string>
 #include <utility>
 
+#include "arrow_support.h"
 #include "chained_file.h"
 #include "cupel/format/index_salvage.h"
 #include "index_columns.h"
 #include "schema_identity.h"
 
 namespace cupel {
+
+using namespace format_detail;
 
 std::vector<std::byte> seal_salvaged(std::span<const SalvagedRows> parts, std::int64_t segment,
                                      std::optional<std::uint32_t> collections_crc32c) {

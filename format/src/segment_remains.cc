@@ -1,21 +1,24 @@
-// Sealing what was left open. The rows of the sealed index file are those that were read. The
-// footer of an events file cannot be made of the file, which Arrow would have to read with all
-// values; so the file's batches are described to a writer once more, which makes the same headers
-// and then the footer.
+// Computes what seals the files of a writer that was killed. The index file is encoded anew from
+// the rows that were read. The events file keeps its bytes, up to the batch with the last committed
+// value, and gets a footer that lists these batches where they are: EventsReader found them by
+// walking the file, so any encoder may have written them. Everything that is read is checked, and
+// damage in the kept part is FormatError. The functions have no state; the caller's thread runs
+// them.
 
 #include "cupel/format/segment_remains.h"
 
 #include <arrow/record_batch.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "chained_file.h"
 #include "cupel/core/error.h"
-#include "cupel/format/events_writer.h"
 
 namespace cupel {
+
+using namespace format_detail;
+
 namespace {
 
 void count_steps(const IndexBatch& batch, IndexRemains& remains, std::int64_t& last_counted) {
@@ -29,35 +32,6 @@ void count_steps(const IndexBatch& batch, IndexRemains& remains, std::int64_t& l
     ++remains.steps;
   }
 }
-
-/// Describes batches to a writer as they were described when the file was written.
-class EventsReplay {
- public:
-  EventsReplay(std::string key, EventsReader::Read read)
-      : key_(std::move(key)), read_(std::move(read)) {}
-
-  void add(const SegmentIdentity& identity, std::span<const EventsEntry> batch) {
-    if (!writer_) writer_.emplace(identity);
-    std::vector<EventsValue> values;
-    values.reserve(batch.size());
-    for (const EventsEntry& entry : batch) values.push_back({entry.tensor, entry.length});
-    const EventsWriter::Batch described = writer_->begin_batch(batch.front().step, values);
-    std::vector<std::byte> there(described.before.size());
-    there.resize(read_(end_, there));
-    if (there != described.before)
-      throw FormatError(key_, end_, "a batch is not as this version of cupel would write it");
-    end_ = writer_->size();
-  }
-
-  std::uint64_t end() const noexcept { return end_; }
-  std::vector<std::byte> footer() { return writer_ ? writer_->finish() : std::vector<std::byte>{}; }
-
- private:
-  std::string key_;
-  EventsReader::Read read_;
-  std::optional<EventsWriter> writer_;
-  std::uint64_t end_ = 0;
-};
 
 }  // namespace
 
@@ -83,30 +57,18 @@ IndexRemains read_index_remains(const std::string& key,
 
 namespace {
 
-EventsRemains walk_events(const SegmentName& name, std::uint64_t size, EventsReader::Read read,
-                          std::uint64_t values_end, std::uint64_t until) {
-  EventsReplay replay(name.events_key(), read);
-  EventsReader reader(name, size, std::move(read));
-  EventsRemains remains;
-  try {
-    remains.end = reader.walk(
-        [&](std::span<const EventsEntry> batch) {
-          if (replay.end() < values_end) replay.add(*reader.identity(), batch);
-        },
-        until);
-  } catch (const FormatError& error) {
-    if (replay.end() < values_end || error.offset < replay.end()) throw;
-  }
-  if (replay.end() < values_end)
+/// Walks to the end of the batch with the last committed value, and makes the footer for there.
+EventsRemains committed_remains(const SegmentName& name, EventsReader& reader,
+                                std::uint64_t values_end) {
+  reader.walk([](const auto&) {}, values_end);
+  if (reader.consumed() < values_end)
     throw FormatError(name.events_key(), reader.consumed(),
                       "the file lacks values that the index has in it" +
                           (reader.torn_reason().empty() ? "" : ": " + reader.torn_reason()));
-  if (remains.end == SegmentEnd::Sealed) {
-    remains.kept_bytes = size;
-  } else {
-    remains.kept_bytes = replay.end();
-    remains.footer = replay.footer();
-  }
+  EventsRemains remains;
+  remains.end = SegmentEnd::Open;
+  remains.kept_bytes = reader.consumed();
+  remains.footer = reader.file_end();
   return remains;
 }
 
@@ -114,13 +76,24 @@ EventsRemains walk_events(const SegmentName& name, std::uint64_t size, EventsRea
 
 EventsRemains read_events_remains(const SegmentName& name, std::uint64_t size,
                                   EventsReader::Read read, std::uint64_t values_end) {
-  return walk_events(name, size, std::move(read), values_end,
-                     std::numeric_limits<std::uint64_t>::max());
+  EventsReader reader(name, size, std::move(read));
+  EventsRemains remains = committed_remains(name, reader, values_end);
+  try {
+    remains.end = reader.walk([](const auto&) {});
+  } catch (const FormatError&) {  // Damage behind the committed values does not matter.
+    remains.end = SegmentEnd::Torn;
+  }
+  if (remains.end == SegmentEnd::Sealed) {
+    remains.kept_bytes = size;
+    remains.footer.clear();
+  }
+  return remains;
 }
 
 EventsRemains read_committed_events(const SegmentName& name, std::uint64_t size,
                                     EventsReader::Read read, std::uint64_t values_end) {
-  return walk_events(name, size, std::move(read), values_end, values_end);
+  EventsReader reader(name, size, std::move(read));
+  return committed_remains(name, reader, values_end);
 }
 
 }  // namespace cupel

@@ -40,8 +40,8 @@ class Crc32c : public ::testing::TestWithParam<Variant> {
 
 // Those that this processor can run.
 std::vector<Variant> variants() {
-  std::vector<Variant> all = {crc32c, internal::crc32c_by_table};
-  if (internal::has_crc32c_instruction()) all.push_back(internal::crc32c_by_instruction);
+  std::vector<Variant> all = {crc32c, core_detail::crc32c_by_table};
+  if (core_detail::has_crc32c_instruction()) all.push_back(core_detail::crc32c_by_instruction);
   return all;
 }
 

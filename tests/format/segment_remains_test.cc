@@ -101,14 +101,19 @@ struct EventsSample {
   std::vector<std::size_t> values_ends, ends;
 };
 
-EventsRemains remains_of(const Bytes& file, std::uint64_t values_end) {
-  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
+const SegmentName kSegment{0, 0, "worker_0"};
+
+EventsReader::Read reading(const Bytes& file) {
+  return [&file](std::uint64_t offset, std::span<std::byte> out) {
     const auto rest = std::span(file).subspan(static_cast<std::size_t>(offset));
     const std::size_t got = std::min(rest.size(), out.size());
     if (got > 0) std::memcpy(out.data(), rest.data(), got);
     return got;
   };
-  return read_events_remains(SegmentName{0, 0, "worker_0"}, file.size(), read, values_end);
+}
+
+EventsRemains remains_of(const Bytes& file, std::uint64_t values_end) {
+  return read_events_remains(kSegment, file.size(), reading(file), values_end);
 }
 
 Bytes sealed_by(const Bytes& file, const EventsRemains& remains) {
@@ -171,6 +176,69 @@ TEST(EventsRemains, a_header_that_was_changed_is_damage) {
     file[place] ^= std::byte{4};
     EXPECT_THROW(remains_of(file, sample.values_ends[1]), FormatError) << place;
   }
+}
+
+// Where the batches of a sealed file have their values; FormatError if the file is damaged.
+std::vector<std::uint64_t> value_offsets(const Bytes& file) {
+  std::vector<std::uint64_t> offsets;
+  EventsReader reader(kSegment, file.size(), reading(file));
+  const SegmentEnd end = reader.walk([&](std::span<const EventsEntry> batch) {
+    for (const EventsEntry& entry : batch) offsets.push_back(entry.offset);
+  });
+  EXPECT_EQ(end, SegmentEnd::Sealed);
+  return offsets;
+}
+
+TEST(EventsRemains, a_changed_bit_of_a_batchs_metadata_is_damage_or_moves_no_value) {
+  EventsSample sample(2);
+  const std::vector<std::uint64_t> offsets = value_offsets(EventsSample(2).sealed());
+  std::uint32_t metadata_length = 0;
+  std::memcpy(&metadata_length, sample.file.data() + sample.ends[0] + 4, sizeof metadata_length);
+  for (std::size_t bit = 0; bit < 8 * (8 + metadata_length); ++bit) {
+    Bytes file = sample.file;
+    file[sample.ends[0] + bit / 8] ^= std::byte{1} << bit % 8;
+    try {
+      const EventsRemains remains = remains_of(file, sample.values_ends[1]);
+      ASSERT_EQ(value_offsets(sealed_by(file, remains)), offsets) << bit;
+    } catch (const FormatError&) {
+    }
+  }
+}
+
+// The file with 56 zero bytes more behind the metadata of each message, as Arrow writes them with
+// other options (a message then begins and ends at multiples of 64 bytes).
+struct PaddedSample {
+  explicit PaddedSample(const EventsSample& sample) : file(first(sample.file, 8)) {
+    std::size_t at = 8;
+    while (at < sample.file.size()) {
+      std::uint32_t length = 0;
+      std::memcpy(&length, sample.file.data() + at + 4, sizeof length);
+      const std::size_t body = at + 8 + length, begin = file.size();
+      append(file, {sample.file.begin() + static_cast<std::ptrdiff_t>(at),
+                    sample.file.begin() + static_cast<std::ptrdiff_t>(body)});
+      file.resize(file.size() + 56);
+      length += 56;
+      std::memcpy(file.data() + begin + 4, &length, sizeof length);
+      // The body ends with the batch; the schema, which comes first, has none.
+      const auto end = at == 8 ? body : *std::ranges::upper_bound(sample.ends, at);
+      append(file, {sample.file.begin() + static_cast<std::ptrdiff_t>(body),
+                    sample.file.begin() + static_cast<std::ptrdiff_t>(end)});
+      if (at != 8) ends.push_back(file.size());
+      at = end;
+    }
+  }
+  Bytes file;
+  std::vector<std::size_t> ends;
+};
+
+TEST(EventsRemains, a_file_of_an_encoder_with_other_padding_is_sealed) {
+  const EventsSample sample(3);
+  const PaddedSample padded(sample);
+  const EventsRemains remains = remains_of(padded.file, padded.ends[1]);
+  EXPECT_EQ(remains.kept_bytes, padded.ends[1]);
+  std::vector<std::uint64_t> offsets = value_offsets(EventsSample(2).sealed());
+  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] += 56 * (i < 2 ? 2 : 3);
+  EXPECT_EQ(value_offsets(sealed_by(padded.file, remains)), offsets);
 }
 
 }  // namespace

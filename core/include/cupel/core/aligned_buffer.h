@@ -30,8 +30,8 @@ class AlignedBuffer {
   explicit AlignedBuffer(std::size_t size) : size_(size), capacity_(size) {
     if (size == 0) return;
     if (size > std::numeric_limits<std::size_t>::max() - kAlignment) throw std::bad_alloc();
-    // The C library does not use an aligned block that was freed for another of the same size: with
-    // large ones that come and go, what it keeps to itself is many times what is in use.
+    // The C library does not use a freed aligned block for another of the same size: with large
+    // blocks that come and go, the process would hold many times the memory that is in use.
     std::size_t room = size + kAlignment;
     block_ = std::make_unique_for_overwrite<std::byte[]>(room);
     void* begin = block_.get();
@@ -43,7 +43,7 @@ class AlignedBuffer {
   std::size_t size() const noexcept { return size_; }
   std::span<std::byte> span() noexcept { return {data(), size_}; }
   std::span<const std::byte> span() const noexcept { return {data(), size_}; }
-  /// Changes how many bytes count, up to as many as there were when it was made.
+  /// Changes the size, up to the size with which the buffer was made.
   void resize(std::size_t size) noexcept { size_ = size < capacity_ ? size : capacity_; }
 
  private:

@@ -19,7 +19,7 @@ namespace cupel {
 
 /// A named group of tensors that are saved alike: listed names, and patterns over names.
 ///
-/// A value type. Configurations left out are the hook's. Setters validate at once and throw
+/// A value type. Configurations left out are those of the hook. Setters validate at once and throw
 /// UsageError, leaving the collection as it was. Copies share their contents until one of them is
 /// changed: a run may have hundreds of thousands of collections, and millions of names in them.
 class Collection {
@@ -64,7 +64,7 @@ class Collection {
     std::optional<ReductionConfig> reduction_config;
     bool save_histogram = true;
   };
-  // Contents that several collections may have. A std::shared_ptr cannot tell safely that it is
+  // Contents that several collections share. A std::shared_ptr cannot report safely that it is
   // the only owner.
   class SharedContents {
    public:
@@ -79,9 +79,9 @@ class Collection {
     ~SharedContents();
 
     const Contents& get() const noexcept { return counted_ ? counted_->contents : nothing(); }
-    // Contents that no other collection has.
+    // Returns contents that no other collection shares.
     Contents& own();
-    // The same, and none ever will: somebody outside may keep a reference to them.
+    // Does the same for good: a caller may keep a reference to the contents.
     Contents& own_for_ever();
 
    private:
@@ -103,19 +103,19 @@ class Collection {
 /// Collections by name, in name order.
 using Collections = std::map<std::string, Collection, std::less<>>;
 
-/// What a hook may have at most, and so a run: collections, and patterns of all collections
+/// The most collections that a hook and a run may have, and the most patterns of all collections
 /// together.
 inline constexpr std::size_t kMostCollections = 250'000;
 inline constexpr std::size_t kMostPatterns = 250'000;
 
-/// The same of a configuration, which is text that somebody wrote. Each collection of it may have
+/// The same limits for a configuration, which is a text. Each collection in it may have
 /// lists of steps for every mode.
 inline constexpr std::size_t kMostConfiguredCollections = 1000;
 inline constexpr std::size_t kMostConfiguredPatterns = 10'000;
 static_assert(kMostConfiguredCollections < kMostCollections &&
               kMostConfiguredPatterns < kMostPatterns);
 
-/// Which framework's tensor names the built-in collections know.
+/// The framework whose tensor names the built-in collections contain.
 enum class Profile { Generic, PyTorch, MXNet, TensorFlow, XGBoost };
 
 /// The built-in collections of a profile with their patterns.
@@ -125,9 +125,9 @@ Collections builtin_collections(Profile profile);
 /// lists no tensors.
 bool is_filled_by_calls_only(const Collection& collection, Profile profile);
 
-/// What to say where such a collection is to be saved under a name that is nearly a built-in one:
-/// "; did you mean gradients?". Nothing of a name that differs by more than a few letters, in its
-/// first letter, or by a word.
+/// Returns the hint for such a collection whose name is nearly a built-in one: "; did you mean
+/// gradients?". Returns nothing for a name that differs by more than a few letters, in its first
+/// letter, or by a word.
 std::string builtin_name_meant(std::string_view name, Profile profile);
 
 /// Collections that are always saved, named by the user or not.

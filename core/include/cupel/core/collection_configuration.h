@@ -17,7 +17,7 @@
 
 namespace cupel {
 
-/// What is said about the steps of one mode, or of all of them.
+/// The values given for the steps of one mode, or of all modes.
 struct SaveFields {
   std::optional<std::int64_t> save_interval = std::nullopt;
   std::optional<std::int64_t> start_step = std::nullopt;
@@ -28,20 +28,20 @@ struct SaveFields {
   void apply_to(SaveConfigMode& config) const;
 };
 
-/// When something is saved, as far as it is said.
+/// When something is saved; a value that is not given is empty.
 struct SaveTimes {
   SaveFields every_mode = {};
   std::map<Mode, SaveFields> of_mode = {};
 
   bool any() const noexcept;
-  /// Complete: every mode given. What is said of a mode wins over what is said of all, that over
-  /// what is `below`.
+  /// Returns a configuration with every mode given. A value of a mode replaces the value of all
+  /// modes, and this one replaces the value in `below`.
   SaveConfig over(const SaveConfig& below) const;
-  /// The least that has to be said to get `config`.
+  /// Returns the fewest values that give `config` over `below`.
   static SaveTimes between(const SaveConfig& config, const SaveConfig& below);
 };
 
-/// What the parameters of a hook or a collection say in the keys that both have
+/// The values of the parameters that hooks and collections share
 /// (docs/configuration.md).
 struct SavingParameters {
   SaveTimes times = {};
@@ -50,32 +50,32 @@ struct SavingParameters {
   std::optional<bool> save_raw_tensor = std::nullopt;
   std::optional<bool> save_shape = std::nullopt;
 
-  /// Nothing where no key asks for or against anything, so that what is below holds.
+  /// Empty where no key of this kind is given, so that the values below apply.
   std::optional<ReductionConfig> reduction_config() const;
 };
 
-/// Whether the key is one that both have; its value is then read.
+/// Returns whether hooks and collections share the key; if so, its value is read.
 bool read_shared_key(std::string_view key, const ConfigurationValue& value, SavingParameters& into);
-/// These keys, and `own`.
+/// The shared keys and those in `own`.
 std::vector<std::string_view> with_shared_keys(std::span<const std::string_view> own);
 
-/// An entry of CollectionConfigurations; what it does not say is the hook's.
+/// An entry of CollectionConfigurations; values that it does not give are the hook's.
 struct CollectionConfiguration {
   std::string name;
   SavingParameters parameters = {};
   std::optional<bool> save_histogram = std::nullopt;
 
-  /// `collection` as the entry changes it: its patterns and those of the entry.
+  /// Returns `collection` with the changes of the entry: the patterns of both.
   Collection applied_to(Collection collection, const SaveConfig& hook) const;
-  /// Adds what `other` asks for the collection of the same name: the patterns of both; per mode the
+  /// Merges an entry for the collection of the same name: the patterns of both; per mode the
   /// smaller interval and start, the larger end, the listed steps of both; the reductions of both,
-  /// and raw values and shapes if either has them. `hook` holds for what one of them leaves open.
+  /// and raw values and shapes if either has them. `hook` gives the values that one leaves open.
   void merge(const CollectionConfiguration& other, const SaveConfig& hook);
   /// {"CollectionName":"losses","CollectionParameters":{"save_interval":"1"}}
   std::string to_json() const;
 };
 
-/// Reads an array of entries. An entry with mistakes is among them; the report has its mistakes.
+/// Reads an array of entries. An entry with mistakes is returned, too; the report lists them.
 std::vector<CollectionConfiguration> read_collection_configurations(
     const ConfigurationValue& value);
 

@@ -47,7 +47,7 @@ class ConfigurationValue {
   std::string json_text() const;  ///< The value as JSON.
   /// The value as messages show it.
   std::string shown() const;
-  /// "<path>: must be <legal>, not <given>"; what is given is the value where nothing is said.
+  /// Adds "<path>: must be <legal>, not <given>"; `given` is by default the value.
   void refuse(std::string_view legal) const;
   void refuse(std::string_view legal, std::string_view given) const;
 
@@ -63,7 +63,7 @@ class ConfigurationValue {
   ConfigurationReport* report_;
 };
 
-/// A parsed text; values of it live as long.
+/// A parsed text. Its values are valid as long as the document.
 class ConfigurationDocument {
  public:
   /// Throws UsageError that begins with `source`: ConfigurationSyntaxError, with line and column,

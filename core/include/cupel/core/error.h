@@ -12,10 +12,10 @@ namespace cupel {
 /// The root of everything cupel throws.
 ///
 /// The leaves keep the names and fields of the SDK that users port from, so that a `catch` ports
-/// with them. Messages begin with fixed text and end with the values that matter. What a careful
-/// caller expects is not thrown: absence has an optional twin (`find_tensor`), asking returns a
-/// state
-/// (`has_passed_step`), a rule that fires returns a Verdict.
+/// with them. Messages begin with fixed text and end with the values that matter. Outcomes that a
+/// careful caller expects are not thrown: for absence there is a function that returns an optional
+/// (`find_tensor`), for steps one that returns a state (`has_passed_step`), and a rule that fires
+/// returns a Verdict.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -39,7 +39,7 @@ struct StepNotYetAvailable : Error {
   Mode mode;
 };
 
-/// The run has passed this step without saving it; it will never come.
+/// The run has passed this step without saving it; the step will never exist.
 struct StepUnavailable : Error {
   StepUnavailable(std::int64_t missing_step, Mode step_mode);
   std::int64_t step;
@@ -60,7 +60,7 @@ struct TensorUnavailable : Error {
   std::string name;
 };
 
-/// The step is there, what was asked of the tensor is not and never will be.
+/// The step exists; the requested data of the tensor do not, and never will.
 struct TensorUnavailableForStep : Error {
   TensorUnavailableForStep(std::string tensor_name, std::int64_t missing_step, Mode step_mode,
                            bool reductions_were_saved, std::string_view detail = {});
@@ -88,12 +88,12 @@ struct InvalidWorker : Error {
   std::string worker;
 };
 
-/// Something read from a run is not what the format says; the base keeps the ported SDK's name.
+/// A file of a run is not as the format demands; the base keeps the name of the ported SDK.
 struct IndexReaderException : Error {
   using Error::Error;
 };
 
-/// Damage or foreign bytes: which file, and where in it.
+/// Damage or foreign bytes, with the file and the place in it.
 struct FormatError : IndexReaderException {
   FormatError(std::string damaged_file, std::uint64_t damaged_offset,
               std::string_view what_is_wrong);
@@ -107,7 +107,7 @@ struct DamagedValue : FormatError {
   using FormatError::FormatError;
 };
 
-/// A store could not do what was asked; `retryable` says whether the same call may succeed later.
+/// A store failed; `retryable` is true where the same call may succeed later.
 struct StoreError : Error {
   StoreError(std::string object_key, bool may_be_retried, std::string_view what_failed,
              std::string store_location = {});
@@ -116,7 +116,7 @@ struct StoreError : Error {
   std::string location;  ///< Of the store: a directory or a URL; empty where the key says it all.
 };
 
-/// The medium has no room for what was to be written; what was there before is as it was.
+/// The medium has no room for the bytes to be written; the object is as it was before the call.
 struct StoreFull : StoreError {
   StoreFull(std::string object_key, std::string_view what_failed, std::string store_location = {});
 };

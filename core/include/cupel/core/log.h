@@ -17,7 +17,7 @@ using LogSink = std::function<void(LogLevel, std::string_view message)>;
 /// or off.
 void set_log_sink(LogSink sink);
 
-/// The least level that the environment asks for, by the variables above; nothing: off.
+/// Returns the least level that the variables above ask for; nothing where logging is off.
 std::optional<LogLevel> log_level();
 
 /// Logs one line, as printable() shows it; never throws.

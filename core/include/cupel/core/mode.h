@@ -6,7 +6,7 @@
 
 namespace cupel {
 
-/// What a step is done for. The numbers are part of the ported SDK's vocabulary.
+/// The purpose of a step. The numbers are those of the ported SDK.
 ///
 /// Each mode counts its own steps from 0; the global step counts all of them. Global is the mode
 /// while none was set, and a step recorded in it has mode step = global step.

@@ -17,7 +17,7 @@
 ///     const MutexLock lock(mutex_);
 ///     ++count_;
 ///
-/// A lambda that is called with the mutex held says so: [this]() CUPEL_REQUIRES(mutex_) { … }. The
+/// A lambda called with the mutex held is annotated: [this]() CUPEL_REQUIRES(mutex_) { … }. The
 /// classes are those of the standard library and cost the same; other compilers see no annotations.
 
 #if defined(__clang__)
@@ -42,7 +42,7 @@
 /// A class of mutexes, and a class of locks that hold one while they live.
 #define CUPEL_CAPABILITY(name) CUPEL_THREAD_ANNOTATION(capability(name))
 #define CUPEL_SCOPED_CAPABILITY CUPEL_THREAD_ANNOTATION(scoped_lockable)
-/// The function is not checked; a comment says why.
+/// The function is not checked; a comment gives the reason.
 #define CUPEL_UNCHECKED_LOCKS CUPEL_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace cupel {
@@ -74,7 +74,7 @@ class CUPEL_SCOPED_CAPABILITY MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// The opposite: lets go of a mutex that the caller holds, and takes it again at the end, also
+/// Unlocks a mutex that the caller holds, and locks it again at the end of the scope, also
 /// where an exception passes.
 class CUPEL_SCOPED_CAPABILITY MutexUnlock {
  public:
@@ -123,8 +123,8 @@ class CUPEL_SCOPED_CAPABILITY ReaderLock {
   SharedMutex& mutex_;
 };
 
-/// std::condition_variable, and the wait that a stop request ends as well. Each wait lets go of the
-/// mutex meanwhile. The conditions are called with the mutex held, which no check can know here.
+/// std::condition_variable, with a wait that a stop request ends as well. Each wait unlocks the
+/// mutex meanwhile. The conditions are called with the mutex held, which clang cannot check here.
 class ConditionVariable {
  public:
   void notify_one() noexcept { changed_.notify_one(); }
@@ -164,7 +164,7 @@ class StoppableCondition {
   void notify_one() noexcept { changed_.notify_one(); }
   void notify_all() noexcept { changed_.notify_all(); }
 
-  /// Whether the condition holds at the end.
+  /// Returns whether the condition holds at the end.
   template <class Condition>
   bool wait(MutexLock& lock, const std::stop_token& stop, Condition condition) {
     return changed_.wait(lock, stop, std::move(condition));

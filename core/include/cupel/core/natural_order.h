@@ -10,7 +10,7 @@ namespace cupel {
 /// bytes, so that names are equivalent only if they are equal. Any thread; no memory is needed.
 bool natural_less(std::string_view a, std::string_view b) noexcept;
 
-/// The same for std::map, std::set and sorting.
+/// Compares in this order, for std::map, std::set and sorting.
 struct NaturalOrder {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const noexcept {

@@ -15,13 +15,13 @@ namespace cupel {
 
 /// The shortest decimal text that reads back as the same number; "NaN", "Infinity", "-Infinity".
 std::string shortest_text(double number);
-/// The same for a narrow number, with the digits that tell it from other narrow numbers.
+/// Does the same for a float, with the digits that distinguish it from other floats.
 std::string shortest_text(float number);
 
-/// At most so many significant digits.
+/// Returns the number with at most so many significant digits.
 std::string rounded_text(double number, int digits);
 
-/// Six significant digits at most: for people.
+/// Returns at most six significant digits, for people.
 std::string short_text(double number);
 
 /// "3.1e-09 < 1e-07": short, unless both sides would then look the same.

@@ -27,7 +27,7 @@ class Pattern {
   /// found and is logged; it never runs away.
   bool search(std::string_view name) const;
 
-  /// The memory that it takes, without its machine code.
+  /// Returns the bytes of memory of the pattern, without its machine code.
   std::size_t bytes() const noexcept;
 
  private:

@@ -6,13 +6,13 @@
 
 namespace cupel {
 
-/// The bytes that a message quotes of one value.
+/// The most bytes that a message quotes of one value.
 inline constexpr std::size_t kMostShownBytes = std::size_t{4} << 10U;
-/// The bytes of a whole message, with the values that it quotes.
+/// The most bytes of a whole message, with the values that it quotes.
 inline constexpr std::size_t kMostMessageBytes = 8 * kMostShownBytes;
 
-/// `text` in one line, with each character escaped that a reader does not see or that moves what
-/// he sees, so that no name of a tensor moves a terminal's cursor. Escaped are:
+/// Returns `text` in one line and escapes each character that is invisible or that moves other
+/// text, so that no name of a tensor moves a terminal's cursor. Escaped are:
 ///
 ///     C0, DEL, C1 as UTF-8, bytes that are no UTF-8         \x1b, \x7f, \x9b, \xff
 ///     bidirectional controls, zero-width characters,        \u202e, \u200b, \u2028,

@@ -7,14 +7,14 @@
 
 namespace cupel {
 
-/// Text that a program composed itself: its line ends, tabs and colours are the program's. What it
-/// quotes of others went through printable().
+/// Text that a program composed itself, with line ends, tabs and colours of its own. The parts that
+/// it quotes went through printable().
 struct Composed {
   std::string_view text;
 };
 
-/// The way of text to a person: a stream that escapes what it is given, so that a new message
-/// cannot forget it.
+/// A stream for text that a person reads. It escapes every text, so that a new message cannot
+/// forget to.
 ///
 ///     void print_run(Printer out, const std::string& path) {
 ///       out << "run found in " << path << '\n';
@@ -53,7 +53,7 @@ class Printer {
   }
 
   void flush() const { stream_->flush(); }
-  /// Whether everything so far was written.
+  /// Returns whether all text so far was written.
   bool is_good() const { return stream_->good(); }
   /// What the stream is made for, not a way to write to it.
   operator std::ios_base&() const { return *stream_; }  // NOLINT(google-explicit-constructor)

@@ -34,7 +34,7 @@ std::string_view to_string(Reduction reduction) noexcept;
 /// Reads "mean", "abs_mean", "l1", "l1_norm", "abs_l1_norm" …; nothing for other text.
 std::optional<Reduction> parse_reduction(std::string_view text) noexcept;
 
-/// As above with a separate flag, as in `reduction_value(step, "mean", {.abs = true})`; throws
+/// Reads it with a separate flag, as in `reduction_value(step, "mean", {.abs = true})`; throws
 /// UsageError listing the legal names.
 Reduction require_reduction(std::string_view text, bool abs = false);
 
@@ -65,7 +65,7 @@ class ReductionSet {
   std::uint32_t bits_ = 0;
 };
 
-/// The values of a set of reductions; what is not in `set` has no meaning.
+/// The values of a set of reductions; values that are not in `set` have no meaning.
 struct ReductionValues {
   ReductionSet set;
   std::array<double, Reduction::kCount> values{};
@@ -79,7 +79,7 @@ struct ReductionValues {
   }
 };
 
-/// What is written of a tensor: reductions, the raw value, its shape. An empty one writes nothing.
+/// The data saved of a tensor: reductions, the raw value, its shape. An empty one saves nothing.
 ///
 /// `reductions` takes all twenty names. The three lists after it are the reference's own form:
 /// names of a part of the twenty, without the prefix.
@@ -97,7 +97,7 @@ struct ReductionConfig {
   /// The comma list of configuration files ("min, abs_mean, l2_norm"); blanks and empty entries are
   /// ignored, duplicates collapse, unknown names throw UsageError.
   static ReductionConfig parse(std::string_view text);
-  /// Its inverse: the plain reductions, norms (as "l1_norm"), and both of the magnitudes,
+  /// Inverts parse(): the plain reductions, norms (as "l1_norm"), and both of the magnitudes,
   /// also those that `reductions` holds. Throws as set() does.
   std::string to_text() const;
 

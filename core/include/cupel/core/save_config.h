@@ -26,7 +26,7 @@ struct SaveConfigMode {
   friend bool operator==(const SaveConfigMode&, const SaveConfigMode&) = default;
 };
 
-/// The same for all modes: mode-less values, and whole configurations for single modes.
+/// When something is saved in all modes: values for all modes, and configurations of single modes.
 ///
 /// A mode in the map takes that SaveConfigMode entire; a mode absent from it takes the mode-less
 /// values; when those are all at their defaults and the SaveConfig is a collection's, the hook's
@@ -38,14 +38,14 @@ struct SaveConfig {
   std::vector<std::int64_t> save_steps = {};
   std::map<Mode, SaveConfigMode> mode_save_configs = {};
 
-  /// One configuration for all modes.
+  /// Makes one configuration for all modes.
   static SaveConfig of(SaveConfigMode every_mode);
 
   /// The mode-less values.
   SaveConfigMode mode_less() const;
-  /// What holds for `mode` when there is nothing to fall back to.
+  /// Returns the configuration of `mode` where there is nothing to fall back to.
   SaveConfigMode mode(Mode mode) const;
-  /// A collection's configuration with the hook's behind it: every mode given.
+  /// Returns a collection's configuration completed by the hook's: every mode given.
   SaveConfig resolved(const SaveConfig& hook) const;
   bool should_save(Mode mode, std::int64_t mode_step) const noexcept;
   /// Sets the end for every mode, given or not; 0 stops all saving but save_steps.

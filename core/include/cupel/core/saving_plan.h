@@ -9,7 +9,7 @@
 
 namespace cupel {
 
-/// A collection that is saved, and what of its tensors at which steps.
+/// A collection that is saved, the data saved of its tensors, and the steps.
 struct SavedCollection {
   Collection collection;   ///< With all its patterns.
   SaveConfig save_config;  ///< Complete: every mode given.
@@ -18,7 +18,7 @@ struct SavedCollection {
   ReductionSet reductions = {};
 };
 
-/// What a run will hold that is written as it is configured.
+/// The contents of a run that is written as it is configured.
 struct SavingPlan {
   std::vector<SavedCollection> saved;
   Collections known;  ///< With their patterns, saved or not.

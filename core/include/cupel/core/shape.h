@@ -21,7 +21,7 @@ struct Extent {
 /// Up to 32 extents held in place: the shape of a tensor, or its strides counted in elements.
 ///
 /// Trivially copyable and never throwing, because it is made on the training thread. More than 32
-/// extents give an invalid list, which whoever consumes it reports.
+/// extents give an invalid list, which the function that uses it reports.
 class Shape {
  public:
   static constexpr std::size_t kMaxRank = 32;
@@ -54,7 +54,7 @@ class Shape {
   constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank(); }
   constexpr std::span<const std::int64_t> extents() const noexcept { return {begin(), rank()}; }
 
-  /// The product of the extents, 1 for rank 0; -1 if invalid, if an extent is negative, or on
+  /// Returns the product of the extents, 1 for rank 0; -1 if invalid, if one is negative, or on
   /// overflow.
   std::int64_t elements() const noexcept;
 

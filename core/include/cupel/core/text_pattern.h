@@ -11,8 +11,8 @@
 
 namespace cupel {
 
-/// A regular expression (PCRE2 dialect) from somebody who may mean harm, over texts of the same
-/// kind: it tells where it was found, and a search can be interrupted.
+/// A regular expression (PCRE2 dialect) from an untrusted source, over untrusted texts. A search
+/// returns where the pattern was found, and can be interrupted.
 ///
 /// Compiled once, cheap to copy, usable from any thread. Pattern is the faster one, for names.
 class TextPattern {
@@ -33,9 +33,9 @@ class TextPattern {
   };
   struct Search {
     std::size_t from = 0;        ///< Where in the text to begin; look-behind sees what is before.
-    bool empty_at_start = true;  ///< Whether nothing at all may be found there.
+    bool empty_at_start = true;  ///< Whether an empty match may begin there.
     bool is_known_utf8 = false;  ///< The text is known to be UTF-8.
-    /// Asked at each step of an attempt; false interrupts. It does not throw.
+    /// Called at each step of an attempt; false interrupts the search. It must not throw.
     std::function<bool()> go_on = {};
   };
 
@@ -46,7 +46,7 @@ class TextPattern {
   /// Searches `text`. Found: `groups` holds the range of the whole, then one for each group.
   Outcome search(std::string_view text, const Search& how, std::vector<Range>& groups) const;
 
-  std::size_t bytes() const noexcept;  ///< Of what it was compiled to.
+  std::size_t bytes() const noexcept;  ///< Of the compiled pattern.
   std::size_t group_count() const noexcept;
   std::optional<std::size_t> group_named(const std::string& name) const;
 

@@ -12,7 +12,7 @@ namespace cupel {
 /// Whether the text is well-formed: no form that is too long, no surrogate, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept;
 
-/// Whether a byte goes on with a character that another byte has begun.
+/// Returns whether a byte continues a character that another byte has begun.
 constexpr bool is_continuation(char byte) noexcept {
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
 }

@@ -13,8 +13,8 @@
 
 namespace cupel {
 
-/// What a worker says about a run before its first step: who writes, and what is grouped and saved
-/// when.
+/// The file that a worker writes before its first step: the worker, and which tensors are grouped
+/// and saved when.
 ///
 /// On disk it is JSON in the schema that readers of the ported SDK's runs know, with more keys in
 /// `_meta`, a checksum of the whole file among them.
@@ -24,22 +24,22 @@ struct CollectionsFile {
   std::string worker;
   std::int32_t attempt = 0;  ///< At most INT32_MAX - 1, so that there is a next one.
   Collections collections;
-  /// Where the counters stood when the attempt was closed: the number of the last step of each mode
-  /// that began, saved or not; Global's is that of all. Empty: the attempt was not closed.
+  /// The number of the last step of each mode that had begun when the attempt was closed, saved or
+  /// not; Global's is that of all modes. Empty: the attempt was not closed.
   std::map<Mode, std::int64_t> steps = {};
-  /// How many names that joined collections the file leaves out, for want of room: the index has
+  /// The number of names that joined collections and had no room in the file. The index has
   /// them.
   std::int64_t joined_left_out = 0;
 };
 
-/// Throws UsageError naming the limit for more collections or patterns than a run may have
-/// (collection.h), and for content that takes more memory than 7 times the file and 32 MiB. The
-/// bytes of the file are the caller's to limit (format_limits.h).
+/// Encodes the file. Throws UsageError naming the limit for more collections or patterns than a run
+/// may have (collection.h), and for content that takes more memory than 7 times the file and
+/// 32 MiB. The caller limits the bytes of the file (format_limits.h).
 std::vector<std::byte> encode_collections_file(const CollectionsFile& file);
 
-/// Reads such JSON. Throws FormatError naming `key` and the place for anything that is not one,
-/// that is above a limit, or that a newer major version wrote. What a newer minor version has added
-/// is ignored.
+/// Reads such a file. Throws FormatError naming `key` and the place for other bytes, for a file
+/// above a limit, and for one that a newer major version wrote. Keys that a newer minor version
+/// added are ignored.
 CollectionsFile decode_collections_file(std::string_view key, std::span<const std::byte> bytes);
 
 }  // namespace cupel

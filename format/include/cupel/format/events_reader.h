@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cupel/format/index_reader.h"
 #include "cupel/format/index_writer.h"
@@ -23,11 +24,11 @@ struct EventsEntry {
   std::uint64_t length = 0;
 };
 
-/// Walks the structure of one events file: what lies around the values, which it does not read.
+/// Walks the structure of one events file, without reading the values.
 ///
-/// Readers of a run do not need it, since index rows tell where values are; it is for whoever
-/// checks that the file says the same. Nothing read is trusted: lengths are checked against the
-/// file's size and against limits before memory is asked for.
+/// Readers of a run do not need this class, since index rows have the places of values. `verify`
+/// compares the file with the index, and recovery seals a killed writer's file. Nothing read is
+/// trusted: lengths are checked against the file's size and limits before memory is allocated.
 class EventsReader {
  public:
   /// Reads the file's bytes from `offset` on; returns how many there were.
@@ -41,18 +42,23 @@ class EventsReader {
   EventsReader& operator=(EventsReader&&) noexcept;
 
   /// Calls `on_batch` with the values of each whole batch, whose names live as long as the call.
-  /// May be called once. Throws FormatError with the place for damage: what is no message, padding
-  /// that is not zero, a footer that does not list the batches. Torn is also a file whose last
-  /// message was not written to its end. Where a message ends at `until` or behind it, the walk is
-  /// over and the file Open, whatever follows.
+  /// Throws FormatError with the place for damage: what is no message, padding that is not zero, a
+  /// footer that does not list the batches. Torn is also a file whose last message was not written
+  /// to its end. Where a message ends at `until` or behind it, the walk ends there, whatever
+  /// follows, and the result is Open; a further call then goes on behind that message.
   SegmentEnd walk(const std::function<void(std::span<const EventsEntry>)>& on_batch,
                   std::uint64_t until = std::numeric_limits<std::uint64_t>::max());
 
-  /// Where the last whole message ends.
+  /// The bytes that seal the file behind the messages that were read: end-of-stream, and a footer
+  /// that lists the batches at their places in the file, whichever encoder wrote them. The schema
+  /// must have been read.
+  std::vector<std::byte> file_end() const;
+
+  /// The place at which the last whole message ends.
   std::uint64_t consumed() const noexcept;
   /// Why the end is Torn; "" otherwise.
   const std::string& torn_reason() const noexcept;
-  /// What the file says it is; nothing before its schema was read.
+  /// The identity that the file states; nothing before its schema was read.
   const std::optional<SegmentIdentity>& identity() const noexcept;
 
  private:

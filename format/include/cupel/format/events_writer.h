@@ -17,7 +17,7 @@ struct EventsValue {
   std::uint64_t length = 0;
 };
 
-/// What a value adds to the columns beside the values of its batch, at most (format_limits.h).
+/// The most bytes that a value adds to the other columns of its batch (format_limits.h).
 constexpr std::uint64_t events_column_bytes(std::string_view tensor) noexcept {
   return tensor.size() + 32;
 }
@@ -25,9 +25,9 @@ constexpr std::uint64_t events_column_bytes(std::string_view tensor) noexcept {
 /// Bytes of a footer for each batch that it lists.
 inline constexpr std::uint64_t kEventsFooterBytes = 24;
 
-/// Encodes the events file of one segment: all bytes but the values' own, which are never copied.
+/// Encodes the events file of one segment, without the bytes of the values, which are not copied.
 ///
-/// One batch is the values of one chunk, one after another. Of a batch the caller writes `before`,
+/// A batch is the values of one chunk, one after another. For a batch the caller writes `before`,
 /// then the values' bytes, then `padding` zero bytes. One thread at a time.
 class EventsWriter {
  public:
@@ -38,12 +38,13 @@ class EventsWriter {
 
   struct Batch {
     std::vector<std::byte> before;  ///< The first batch's begin with magic and schema.
-    std::uint64_t data_offset = 0;  ///< Where in the file the first value begins.
+    std::uint64_t data_offset = 0;  ///< Place in the file at which the first value begins.
     std::size_t padding = 0;
   };
   Batch begin_batch(std::int64_t step, std::span<const EventsValue> values);
 
-  /// End-of-stream and footer, the file's last bytes. Nothing can be added afterwards.
+  /// Returns the file's last bytes: end-of-stream, and a footer that lists the batches. There must
+  /// be a batch, and no other may follow.
   std::vector<std::byte> finish();
 
   /// Bytes of the file so far, values and padding included.

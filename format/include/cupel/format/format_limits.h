@@ -4,12 +4,12 @@
 
 namespace cupel {
 
-/// The limits of a run's files. Readers refuse what exceeds them, so writers never write it: they
-/// cut it, leave it out, or refuse the step before it is committed. docs/format.md has the table.
+/// The limits of a run's files. Readers refuse a file that exceeds a limit, so writers do not write
+/// one: they begin the next batch or segment, or refuse the step (docs/format.md, Limits).
 struct FormatLimits {
   /// Bytes of a message of an index file, with all that lies before the first message.
   std::uint64_t index_message = std::uint64_t{512} << 20U;
-  /// Bytes of an index file that is sealed, copied or salvaged, which happens in memory.
+  /// Bytes of an index file that is sealed, copied or salvaged; each of these happens in memory.
   std::uint64_t index_file = std::uint64_t{2} << 30U;
   /// Bytes of the columns of a batch of an events file beside the values.
   std::uint64_t events_columns = std::uint64_t{256} << 20U;
@@ -18,7 +18,7 @@ struct FormatLimits {
   /// Bytes of a collections file that is read. Versions before 1.1 of the format listed every saved
   /// tensor in the file.
   std::uint64_t collections_file = std::uint64_t{256} << 20U;
-  /// Bytes of a collections file that is written: what every reader opens.
+  /// Bytes of a collections file that is written; every reader opens a file of this size.
   std::uint64_t written_collections_file = std::uint64_t{64} << 20U;
   /// Bytes of the names in a collections file that the index holds as well.
   std::uint64_t joined_names = std::uint64_t{8} << 20U;
@@ -29,7 +29,7 @@ const FormatLimits& format_limits() noexcept;
 
 namespace format_detail {
 
-/// Has other limits hold until it is destroyed, so that tests exceed them with small files. No
+/// Sets other limits until it is destroyed, so that tests exceed them with small files. No
 /// other thread may read the limits while one is made or destroyed.
 class FormatLimitsForTest {
  public:

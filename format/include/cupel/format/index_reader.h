@@ -19,8 +19,8 @@
 
 namespace cupel {
 
-/// A column of fixed-size values with nulls. A column that the file lacks has no values: every row
-/// is null.
+/// A column of fixed-size values with nulls. Every row of a column that the file lacks is
+/// null.
 template <class T>
 class NullableColumn {
  public:
@@ -95,17 +95,17 @@ struct IndexBatch {
   }
 };
 
-/// How the bytes seen so far of an index file end.
+/// The end of the bytes of a file that were read so far.
 enum class SegmentEnd {
   Open,    ///< At the end of a message: more may be appended.
   Torn,    ///< Inside or behind a last message that is incomplete or fails its checksum.
   Sealed,  ///< With end-of-stream, footer and magic, exactly at the file's end.
 };
 
-/// Walks the messages of one index file, checks each against its checksum before anything parses
-/// it, and hands out the batches; goes on where it stopped when the file has grown.
+/// Walks the messages of one index file, checks the checksum of each before anything parses it, and
+/// passes the batches on; continues where it stopped when the file has grown.
 ///
-/// Nothing read is trusted: lengths are checked before memory is asked for, and columns against
+/// Nothing read is trusted: lengths are checked before memory is allocated, and columns against
 /// each other.
 class IndexReader {
  public:
@@ -120,20 +120,20 @@ class IndexReader {
   /// Bytes of the file that have been walked and need not be read again.
   std::uint64_t consumed() const noexcept;
 
-  /// Reads on: `tail` are all bytes of the file from consumed() to its present end. Calls
-  /// `on_batch` for each whole batch. Throws FormatError with the place for damage; batches before
-  /// it have been handed out.
+  /// Continues reading: `tail` are all bytes of the file from consumed() to its present end. Calls
+  /// `on_batch` for each whole batch. Throws FormatError with the place for damage, after the calls
+  /// for the batches before the damage.
   SegmentEnd read(const std::shared_ptr<const AlignedBuffer>& tail,
                   const std::function<void(const IndexBatch&)>& on_batch);
 
   /// Why the end is Torn; "" otherwise.
   const std::string& torn_reason() const noexcept;
 
-  /// What the file says it is; nothing before its schema was read.
+  /// The identity that the file states; nothing before its schema was read.
   const std::optional<SegmentIdentity>& identity() const noexcept;
 
   /// The checksum of the collections file that the steps need; nothing before the schema was read,
-  /// and where the file does not say.
+  /// and where the file has none.
   const std::optional<std::uint32_t>& collections_crc32c() const noexcept;
 
  private:

@@ -18,8 +18,8 @@
 
 namespace cupel {
 
-/// Which segment of which worker of which run a file is; written into it and checked against its
-/// name.
+/// The run, worker, attempt and segment that a file belongs to. It is written into the file and
+/// checked against the file's name.
 struct SegmentIdentity {
   std::string run;
   std::string worker;
@@ -28,7 +28,7 @@ struct SegmentIdentity {
   std::string format = std::string(kFormatVersion);  ///< Of its writer.
 };
 
-/// Where a raw value's bytes are in the segment's events file, and their CRC-32C.
+/// The place of a raw value's bytes in the segment's events file, and their CRC-32C.
 struct ValueLocation {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -36,7 +36,7 @@ struct ValueLocation {
   friend bool operator==(const ValueLocation&, const ValueLocation&) = default;
 };
 
-/// What all rows of a step have in common.
+/// The values that all rows of a step share.
 struct StepHeader {
   std::int64_t step = 0;
   Mode mode = Mode::Global;
@@ -45,8 +45,8 @@ struct StepHeader {
   friend bool operator==(const StepHeader&, const StepHeader&) = default;
 };
 
-/// One tensor of one step, to be written. What is unset becomes null. The pointers are borrowed for
-/// the call.
+/// One tensor of one step, to be written. A member that is not set becomes null. The pointers are
+/// borrowed for the call.
 struct IndexRow {
   std::string_view tensor;
   DType dtype = DType::F32;
@@ -55,21 +55,21 @@ struct IndexRow {
   std::optional<ValueLocation> location;                   ///< At most one of location
   std::optional<std::span<const std::byte>> inline_value;  ///< and inline_value.
   std::optional<ValueCounts> counts;
-  ReductionValues reductions;  ///< Those the segment has columns for are written.
+  ReductionValues reductions;  ///< Reductions without a column in the segment are left out.
   /// The collections that the tensor joined and that no earlier row of the file names with it.
   std::span<const std::string> collections = {};
 };
 
-/// Makes what encoding needs once in a process, so that it is destroyed last: an object of static
-/// storage that calls this while it is made may encode until its own end.
+/// Makes the static objects that encoding uses, so that they are destroyed last: an object of
+/// static storage that calls this function in its constructor may encode until its destructor ends.
 void prepare_encoding();
 
 /// Encodes the index file of one segment, step by step.
 ///
 /// The bytes of encode_step(), appended one after another, are an Arrow IPC file
 /// without its footer, which readers of ours follow while it grows. seal() gives the whole file as
-/// anybody reads it. Keeps the rows until it is destroyed. One thread at a time. Arrow failing is
-/// std::bad_alloc or FormatError.
+/// anybody reads it. Keeps the rows until it is destroyed. One thread at a time. A failure of Arrow
+/// is std::bad_alloc or Error.
 class IndexWriter {
  public:
   IndexWriter(const SegmentIdentity& identity, ReductionSet columns);
@@ -81,14 +81,14 @@ class IndexWriter {
   IndexWriter(IndexWriter&&) noexcept;
   IndexWriter& operator=(IndexWriter&&) noexcept;
 
-  /// The message that commits a step; the first call's bytes begin with magic, schema and
+  /// Encodes the message that commits a step; the first call's bytes begin with magic, schema and
   /// dictionaries. `rows` are sorted by name without duplicates, and not empty.
   std::vector<std::byte> encode_step(const StepHeader& header, std::span<const IndexRow> rows);
 
-  /// The bytes of all steps encoded so far are in the file.
+  /// Marks the steps encoded so far: their bytes are in the file.
   void mark() noexcept;
   /// Forgets the steps encoded since the last mark(), which must have been called: their bytes did
-  /// not get into the file, or encoding failed. What is encoded next fits behind the mark.
+  /// not get into the file, or encoding failed. The next step's bytes fit behind the marked ones.
   void take_back();
 
   /// The sealed file: the same rows in batches of whole steps up to 16 Ki rows and 128 MiB, with

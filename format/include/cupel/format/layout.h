@@ -32,7 +32,7 @@ inline constexpr std::string_view kStopFile = "stop_training";
 
 /// "collections/000000000/<worker>_collections.json".
 std::string collections_key(std::string_view worker);
-/// The worker of such a key; nothing for any other text.
+/// Returns the worker of such a key; nothing for any other text.
 std::optional<std::string> parse_collections_key(std::string_view key);
 /// "ended/<worker>".
 std::string ended_key(std::string_view worker);
@@ -45,7 +45,7 @@ std::string lock_name(std::string_view worker);
 /// '.', beginning with a letter or digit.
 void check_worker_name(std::string_view worker);
 
-/// Tensors of this prefix carry what the hook says about itself; they make no step exist.
+/// Tensors of this prefix hold data about the hook itself; they make no step exist.
 inline constexpr std::string_view kReservedTensorPrefix = "cupel/";
 inline constexpr std::string_view kNoteTensor = "cupel/note";
 inline constexpr std::string_view kOverheadTensor = "cupel/overhead";
@@ -55,7 +55,7 @@ constexpr bool is_reserved_tensor(std::string_view name) noexcept {
 
 /// The longest tensor name a run may hold, in bytes.
 inline constexpr std::size_t kMaxTensorName = 4096;
-/// The same of the name of a collection that the index names, or that a hook has.
+/// The longest name of a collection that the index names, or that a hook has, in bytes.
 inline constexpr std::size_t kMaxCollectionName = 4096;
 /// Raw values up to this many bytes live in the index.
 inline constexpr std::size_t kMaxInlineBytes = 64;
