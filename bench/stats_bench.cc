@@ -96,8 +96,12 @@ void against_a_plain_loop(benchmark::State& state) {
   const TensorView view{std::span(values)};
   Paired().run(
       state,
-      [&] { return seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); }); },
-      [&] { return seconds_of([&] { benchmark::DoNotOptimize(plain_statistics(values)); }); });
+      [&] {
+        return processor_seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); });
+      },
+      [&] {
+        return processor_seconds_of([&] { benchmark::DoNotOptimize(plain_statistics(values)); });
+      });
   report_bytes(state, values.size() * sizeof(float));
 }
 
@@ -130,8 +134,10 @@ void against_reading(benchmark::State& state, DType dtype) {
   const TensorView view(elements.data(), dtype, {elements.size() / element_size(dtype)});
   Paired().run(
       state,
-      [&] { return seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); }); },
-      [&] { return seconds_of([&] { benchmark::DoNotOptimize(sum_words(elements)); }); });
+      [&] {
+        return processor_seconds_of([&] { benchmark::DoNotOptimize(compute_statistics(view)); });
+      },
+      [&] { return processor_seconds_of([&] { benchmark::DoNotOptimize(sum_words(elements)); }); });
   report_bytes(state, elements.size());
 }
 

@@ -1,12 +1,26 @@
+// Copying walks over the axes of a view after neighbours that lie one after another were merged:
+// runs of the innermost axis are copied one by one (copy_runs). Where the elements of another axis
+// lie one after another in memory, as in a transposed matrix or between NCHW and NHWC, that axis
+// and the innermost one form matrices to transpose (copy_matrices). Nothing here allocates, throws
+// or reads an element that is not the view's.
+
 #include "cupel/core/tensor_view.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
+
+#include "transposed_copy.h"
 
 namespace cupel {
 namespace {
+
+// Smaller matrices are not worth a tile of their own.
+constexpr std::int64_t kSmallestMatrix = 64;
+// A copy of so many bytes goes past the caches, since they would not hold it beside its source.
+constexpr std::int64_t kPastCaches = std::int64_t{512} << 10U;
 
 struct Axis {
   std::int64_t extent;
@@ -62,6 +76,94 @@ void copy_axis(std::byte* out, const std::byte* in, std::int64_t count, std::int
     default:
       return;
   }
+}
+
+/// The places of a walk over several axes, outer to inner; each axis moves `kOffsets` offsets.
+template <std::size_t kOffsets>
+class Odometer {
+ public:
+  using Offsets = std::array<std::int64_t, kOffsets>;
+
+  void add_axis(std::int64_t extent, const Offsets& steps) noexcept {
+    axes_[rank_++] = {extent, 0, steps};
+  }
+  const Offsets& offsets() const noexcept { return offsets_; }
+
+  /// Goes to the next place; false, and back at the first one, behind the last.
+  bool next() noexcept {
+    for (std::size_t i = rank_; i-- > 0;) {
+      Moving& axis = axes_[i];
+      const bool carries = ++axis.index == axis.extent;
+      for (std::size_t k = 0; k < kOffsets; ++k)
+        offsets_[k] += carries ? axis.steps[k] * (1 - axis.extent) : axis.steps[k];
+      if (!carries) return true;
+      axis.index = 0;
+    }
+    return false;
+  }
+
+ private:
+  struct Moving {
+    std::int64_t extent;
+    std::int64_t index;
+    Offsets steps;
+  };
+  std::array<Moving, Shape::kMaxRank> axes_;
+  std::size_t rank_ = 0;
+  Offsets offsets_{};
+};
+
+void copy_runs(std::byte* out, const std::byte* in, const Walk& walk, std::size_t size) noexcept {
+  const auto bytes = static_cast<std::int64_t>(size);
+  const Axis inner = walk.axes[walk.rank - 1];
+  Odometer<1> outer;
+  for (std::size_t i = 0; i + 1 < walk.rank; ++i)
+    outer.add_axis(walk.axes[i].extent, {walk.axes[i].stride * bytes});
+  do {
+    copy_axis(out, in + outer.offsets()[0], inner.extent, inner.stride * bytes, size);
+    out += inner.extent * bytes;
+  } while (outer.next());
+}
+
+/// The axis that makes matrices to transpose together with the innermost one, if there is one.
+std::optional<std::size_t> rows_of_matrices(const Walk& walk) noexcept {
+  const Axis inner = walk.axes[walk.rank - 1];
+  if (inner.stride == 1) return std::nullopt;
+  for (std::size_t i = walk.rank - 1; i-- > 0;)
+    if (walk.axes[i].stride == 1 && walk.axes[i].extent * inner.extent >= kSmallestMatrix) return i;
+  return std::nullopt;
+}
+
+void copy_matrices(std::byte* out, const std::byte* in, const Walk& walk, std::size_t rows_axis,
+                   std::size_t size) noexcept {
+  const auto bytes = static_cast<std::int64_t>(size);
+  const Axis inner = walk.axes[walk.rank - 1];
+  Odometer<2> others;  // offsets in the view and in the copy
+  std::array<std::int64_t, Shape::kMaxRank> pitches;
+  std::int64_t copied = bytes;
+  for (std::size_t i = walk.rank; i-- > 0; copied *= walk.axes[i].extent) pitches[i] = copied;
+  for (std::size_t i = 0; i + 1 < walk.rank; ++i)
+    if (i != rows_axis)
+      others.add_axis(walk.axes[i].extent, {walk.axes[i].stride * bytes, pitches[i]});
+
+  const bool past_caches = copied >= kPastCaches;
+  const std::int64_t rows = walk.axes[rows_axis].extent;
+  // Short rows that lie apart fill cache lines together with those of the next matrices.
+  const std::int64_t row_bytes = inner.extent * bytes;
+  const bool short_rows = row_bytes < core_detail::kCacheLine && row_bytes < pitches[rows_axis];
+  const std::int64_t at_once = short_rows ? core_detail::transposed_rows_at_once(size) : rows;
+  for (std::int64_t row = 0; row < rows; row += at_once) {
+    do {
+      core_detail::copy_transposed({.in = in + others.offsets()[0] + row * bytes,
+                                    .in_step = inner.stride * bytes,
+                                    .out = out + others.offsets()[1] + row * pitches[rows_axis],
+                                    .out_pitch = pitches[rows_axis],
+                                    .rows = std::min(at_once, rows - row),
+                                    .columns = inner.extent},
+                                   size, past_caches);
+    } while (others.next());
+  }
+  if (past_caches) core_detail::finish_past_caches();
 }
 
 /// Whether every element lies within reach of a pointer difference.
@@ -120,26 +222,10 @@ void TensorView::copy_to(std::byte* out) const noexcept {
     std::memcpy(out, in, size);
     return;
   }
-  const auto in_bytes = [size](std::int64_t elements) {
-    return elements * static_cast<std::int64_t>(size);
-  };
-  const Axis inner = walk.axes[walk.rank - 1];
-  std::array<std::int64_t, Shape::kMaxRank> index{};
-  std::int64_t offset = 0;
-  for (;;) {
-    copy_axis(out, in + offset, inner.extent, in_bytes(inner.stride), size);
-    out += in_bytes(inner.extent);
-    // Step to the next run, carrying from the innermost of the outer axes.
-    std::size_t axis = walk.rank - 1;
-    for (; axis > 0; --axis) {
-      const Axis& outer = walk.axes[axis - 1];
-      offset += in_bytes(outer.stride);
-      if (++index[axis - 1] < outer.extent) break;
-      offset -= in_bytes(outer.stride * outer.extent);
-      index[axis - 1] = 0;
-    }
-    if (axis == 0) return;
-  }
+  if (const auto rows = rows_of_matrices(walk))
+    copy_matrices(out, in, walk, *rows, size);
+  else
+    copy_runs(out, in, walk, size);
 }
 
 }  // namespace cupel

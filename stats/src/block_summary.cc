@@ -12,12 +12,13 @@
 #include <limits>
 #include <type_traits>
 
+#include "byte_kernels.h"
 #include "half_kernels.h"
 #include "plain_rows.h"
 #include "row_kernels.h"
 #include "widen_kernels.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace {
 
 constexpr double kTooMuchCancelled = 0x1p-10;
@@ -125,9 +126,9 @@ struct WideBlock {
   std::int64_t zeros() const noexcept { return count_zeros(data, count); }
 };
 
-/// A full block of halves, which become floats only if their values are asked for.
-struct HalfBlock {
-  HalfBlock(DType type, const std::byte* halves) noexcept : dtype(type), data(halves) {}
+/// A full block of elements that become floats only if their values are asked for.
+struct NarrowBlock {
+  NarrowBlock(DType type, const std::byte* elements) noexcept : dtype(type), data(elements) {}
 
   DType dtype;
   const std::byte* data;
@@ -138,17 +139,41 @@ struct HalfBlock {
     widen(dtype, data, count, floats.data());
     return floats.data();
   }
+};
+
+/// A full block of halves.
+struct HalfBlock : NarrowBlock {
+  using NarrowBlock::NarrowBlock;
   std::int64_t zeros() const noexcept { return count_half_row_zeros(data, count / kLanes); }
+};
+
+/// A full block of integers or bools of 8 bits. Nothing asks for the zeros of integers.
+struct ByteBlock : NarrowBlock {
+  using NarrowBlock::NarrowBlock;
+  static std::int64_t zeros() noexcept { return 0; }
+};
+
+/// Sums over all lanes of a block.
+struct BlockSums {
+  explicit BlockSums(const LaneSums& lanes) noexcept
+      : values(tree_sum(lanes.values)),
+        magnitudes(tree_sum(lanes.magnitudes)),
+        squares(tree_sum(lanes.squares)) {}
+  explicit BlockSums(const ByteSums& bytes) noexcept
+      : values(static_cast<double>(bytes.values)),
+        magnitudes(static_cast<double>(bytes.magnitudes)),
+        squares(static_cast<double>(bytes.squares)) {}
+
+  double values, magnitudes, squares;
 };
 
 /// From what a first sweep over the block found.
 template <class Block>
-BlockSummary summarise(LaneSums& sums, Range<double> range, Block& block) noexcept {
+BlockSummary summarise(BlockSums sums, Range<double> range, Block& block) noexcept {
   const std::size_t count = block.count;
   const auto elements = static_cast<std::int64_t>(count);
-  double magnitudes = tree_sum(sums.magnitudes);
   ValueCounts counts;
-  if (!std::isfinite(magnitudes)) {
+  if (!std::isfinite(sums.magnitudes)) {
     counts = count_specials(block.elements(), count);
     if (counts.nan == 0) range = range_of(block.elements(), count);
   }
@@ -159,17 +184,16 @@ BlockSummary summarise(LaneSums& sums, Range<double> range, Block& block) noexce
   const BlockSummary::Unit unit = unit_for(range.abs_max());
   const double scale = scale_of(unit);
   if (unit != BlockSummary::Plain) {
-    sum_block(block.elements(), count, scale, sums);
-    magnitudes = tree_sum(sums.magnitudes);
+    LaneSums lanes;
+    sum_block(block.elements(), count, scale, lanes);
+    sums = BlockSums(lanes);
   }
   const auto n = static_cast<double>(count);
-  const double sum = tree_sum(sums.values);
-  const double squares = tree_sum(sums.squares);
-  BlockMoments moments = quick_moments(sum, squares, n);
-  BlockMoments abs_moments = quick_moments(magnitudes, squares, n);
+  BlockMoments moments = quick_moments(sums.values, sums.squares, n);
+  BlockMoments abs_moments = quick_moments(sums.magnitudes, sums.squares, n);
   const bool constant = range.min == range.max;
   const bool abs_constant = range.abs_min == range.abs_max();
-  const double least = kTooMuchCancelled * squares;
+  const double least = kTooMuchCancelled * sums.squares;
   if ((!constant && moments.distances < least) ||
       (!abs_constant && abs_moments.distances < least)) {
     const LaneDistances careful =
@@ -183,19 +207,19 @@ BlockSummary summarise(LaneSums& sums, Range<double> range, Block& block) noexce
           .counts = counts,
           .range = range,
           .unit = unit,
-          .sum = sum,
-          .magnitudes = magnitudes,
-          .squares = squares,
+          .sum = sums.values,
+          .magnitudes = sums.magnitudes,
+          .squares = sums.squares,
           .moments = in_plain_unit(moments, unit),
           .abs_moments = in_plain_unit(abs_moments, unit)};
 }
 
 template <class T>
 BlockSummary summarise(const T* data, std::size_t count) noexcept {
-  LaneSums sums;
-  const Range<double> range = sum_block(data, count, 1, sums);
+  LaneSums lanes;
+  const Range<double> range = sum_block(data, count, 1, lanes);
   WideBlock<T> block{data, count};
-  return summarise(sums, range, block);
+  return summarise(BlockSums(lanes), range, block);
 }
 
 }  // namespace
@@ -209,11 +233,19 @@ BlockSummary summarise_block(const double* data, std::size_t count) noexcept {
 }
 
 BlockSummary summarise_half_block(DType dtype, const std::byte* data) noexcept {
-  LaneSums sums;
+  LaneSums lanes;
   Range<float> range;
   HalfBlock block(dtype, data);
-  sum_half_rows(dtype, data, block.count / kLanes, sums, range);
-  return summarise(sums, in_double(range), block);
+  sum_half_rows(dtype, data, block.count / kLanes, lanes, range);
+  return summarise(BlockSums(lanes), in_double(range), block);
 }
 
-}  // namespace cupel::internal
+BlockSummary summarise_byte_block(DType dtype, const std::byte* data) noexcept {
+  const ByteSums sums = sum_bytes(dtype, data);
+  const Range<double> range{static_cast<double>(sums.min), static_cast<double>(sums.max),
+                            static_cast<double>(sums.abs_min)};
+  ByteBlock block(dtype, data);
+  return summarise(BlockSums(sums), range, block);
+}
+
+}  // namespace cupel::stats_detail

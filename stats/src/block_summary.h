@@ -6,7 +6,7 @@
 #include "cupel/stats/statistics.h"
 #include "lanes.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// A mean and the sum of squared distances from it. The mean is the sum of two numbers, so that the
 /// distance between two close means is not lost in their roundings.
@@ -47,4 +47,8 @@ BlockSummary summarise_block(const double* data, std::size_t count) noexcept;
 /// converting it first.
 BlockSummary summarise_half_block(DType dtype, const std::byte* data) noexcept;
 
-}  // namespace cupel::internal
+/// The same of elements that is_of_bytes(). Their zeros are not counted, as nothing reports those
+/// of integers.
+BlockSummary summarise_byte_block(DType dtype, const std::byte* data) noexcept;
+
+}  // namespace cupel::stats_detail

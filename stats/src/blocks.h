@@ -13,7 +13,7 @@
 #include "cupel/stats/statistics.h"
 #include "widen_kernels.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 template <class Wide, class F>
 void for_each_block_of(DType dtype, const std::byte* data, std::size_t elements, F&& f) {
@@ -46,4 +46,4 @@ void for_each_block(DType dtype, const void* data, std::size_t elements, F&& f) 
     for_each_block_of<double>(dtype, bytes, elements, f);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -20,7 +20,7 @@
 #include "widen_inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -170,11 +170,11 @@ std::int64_t count_half_zeros(const std::byte* data, std::size_t rows) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 HWY_EXPORT(sum_either_halves);
 HWY_EXPORT(count_half_zeros);
@@ -187,5 +187,5 @@ std::int64_t count_half_row_zeros(const std::byte* data, std::size_t rows) noexc
   return HWY_DYNAMIC_DISPATCH(count_half_zeros)(data, rows);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 #endif  // HWY_ONCE

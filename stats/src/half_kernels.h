@@ -6,7 +6,7 @@
 #include "cupel/core/dtype.h"
 #include "lanes.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// As sum_rows() does with floats, of an even number of rows of F16 or BF16 at any address.
 void sum_half_rows(DType dtype, const std::byte* data, std::size_t rows, LaneSums& sums,
@@ -15,4 +15,4 @@ void sum_half_rows(DType dtype, const std::byte* data, std::size_t rows, LaneSum
 /// How many elements of either type are zero, of either sign.
 std::int64_t count_half_row_zeros(const std::byte* data, std::size_t rows) noexcept;
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

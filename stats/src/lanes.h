@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 inline constexpr std::size_t kLanes = 16;
 
@@ -57,4 +57,4 @@ struct Range {
   }
 };
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -22,7 +22,7 @@
 #include "cupel/core/element_type.h"
 #include "pieces.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace {
 
 template <std::size_t kSize>
@@ -225,4 +225,4 @@ double median(const TensorView& view, bool magnitudes) {
   });
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

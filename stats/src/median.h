@@ -2,10 +2,10 @@
 
 #include "cupel/core/tensor_view.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// The median of the elements, or of their magnitudes. The view is valid, numeric, not empty and
 /// without NaNs. Throws std::bad_alloc.
 double median(const TensorView& view, bool magnitudes);
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace {
 
 template <std::size_t kSize>
@@ -79,4 +79,4 @@ void StridedReader::next_run() noexcept {
   }
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

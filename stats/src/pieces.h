@@ -8,7 +8,7 @@
 #include "cupel/core/tensor_view.h"
 #include "cupel/stats/statistics.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// Reads the elements of a strided view in row-major order, a piece at a time.
 class StridedReader {
@@ -50,4 +50,4 @@ void for_each_piece(const TensorView& view, F&& f) {
     f(static_cast<const void*>(piece.data()), count);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

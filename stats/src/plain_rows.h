@@ -10,7 +10,7 @@
 
 #include "lanes.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 inline void add_element(LaneSums& sums, std::size_t lane, double x) noexcept {
   sums.values[lane] += x;
@@ -74,4 +74,4 @@ void multiply_rows_plainly(const T* data, std::size_t rows, LaneProducts& produc
       multiply_element(products, i, static_cast<double>(data[i]));
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -7,7 +7,7 @@
 #include "plain_rows.h"
 #include "row_kernels.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 Product::Product() noexcept {
   products_.mantissas.fill(1);
@@ -41,4 +41,4 @@ double Product::value() const noexcept {
                     static_cast<int>(std::clamp(exponent, -kBeyondDouble, kBeyondDouble)));
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -4,7 +4,7 @@
 
 #include "lanes.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// Multiplies blocks onto sixteen lanes, each with an exponent of its own, so that nothing
 /// overflows or vanishes on the way. Every block but the last is a whole number of rows.
@@ -19,4 +19,4 @@ class Product {
   LaneProducts products_;
 };
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -11,9 +11,9 @@ namespace cupel {
 namespace {
 
 double product_of(const TensorView& view) noexcept {
-  internal::Product product;
-  internal::for_each_piece(view, [&](const void* data, std::size_t count) {
-    internal::for_each_block(
+  stats_detail::Product product;
+  stats_detail::for_each_piece(view, [&](const void* data, std::size_t count) {
+    stats_detail::for_each_block(
         view.dtype(), data, count,
         [&product](const auto* block, std::size_t n) { product.multiply(block, n); });
   });
@@ -25,7 +25,7 @@ double median_of(const TensorView& view, bool magnitudes, const Statistics& know
   const double min = magnitudes ? known.abs_min : known.min;
   const double max = magnitudes ? known.abs_max : known.max;
   if (std::isnan(min) || min == max) return min;
-  return internal::median(view, magnitudes);
+  return stats_detail::median(view, magnitudes);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -294,11 +294,11 @@ ValueCounts count_double_specials(const double* data, std::size_t rows) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 HWY_EXPORT(sum_floats);
 HWY_EXPORT(sum_doubles);
@@ -346,5 +346,5 @@ void multiply_rows(const double* data, std::size_t rows, LaneProducts& products)
   HWY_DYNAMIC_DISPATCH(multiply_doubles)(data, rows, products);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 #endif  // HWY_ONCE

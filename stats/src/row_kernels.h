@@ -6,7 +6,7 @@
 #include "cupel/stats/statistics.h"
 #include "lanes.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// The vector kernels, for the best instruction set of the machine. `data` is aligned to its type
 /// and holds `rows` * kLanes elements; sums and distances see the elements times `scale`, a power
@@ -38,4 +38,4 @@ ValueCounts count_row_specials(const double* data, std::size_t rows) noexcept;
 void multiply_rows(const float* data, std::size_t rows, LaneProducts& products) noexcept;
 void multiply_rows(const double* data, std::size_t rows, LaneProducts& products) noexcept;
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -9,12 +9,13 @@
 
 #include "block_summary.h"
 #include "blocks.h"
+#include "byte_kernels.h"
 #include "pieces.h"
 
 namespace cupel {
 namespace {
 
-using internal::BlockSummary;
+using stats_detail::BlockSummary;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -58,7 +59,7 @@ void StatisticsAccumulator::CompensatedSum::add(double term) noexcept {
 
 double StatisticsAccumulator::CompensatedSum::value() const noexcept { return total + lost; }
 
-void StatisticsAccumulator::Moments::merge(double before, const internal::BlockMoments& block,
+void StatisticsAccumulator::Moments::merge(double before, const stats_detail::BlockMoments& block,
                                            double count) noexcept {
   if (before == 0) {
     *this = {block.mean, block.mean_rest, block.distances};
@@ -75,15 +76,20 @@ void StatisticsAccumulator::Moments::merge(double before, const internal::BlockM
 
 void StatisticsAccumulator::add(const void* data, std::size_t elements) noexcept {
   const auto* bytes = static_cast<const std::byte*>(data);
-  if (dtype_ == DType::F16 || dtype_ == DType::BF16) {
+  const auto merge_full_blocks = [&](auto summarise) {
     for (; elements >= kBlockElements; elements -= kBlockElements) {
-      merge(internal::summarise_half_block(dtype_, bytes));
-      bytes += kBlockElements * sizeof(Float16);
+      merge(summarise(dtype_, bytes));
+      bytes += kBlockElements * element_size(dtype_);
     }
-  }
-  internal::for_each_block(dtype_, bytes, elements, [this](const auto* block, std::size_t count) {
-    merge(internal::summarise_block(block, count));
-  });
+  };
+  if (dtype_ == DType::F16 || dtype_ == DType::BF16)
+    merge_full_blocks(stats_detail::summarise_half_block);
+  else if (stats_detail::is_of_bytes(dtype_))
+    merge_full_blocks(stats_detail::summarise_byte_block);
+  stats_detail::for_each_block(dtype_, bytes, elements,
+                               [this](const auto* block, std::size_t count) {
+                                 merge(stats_detail::summarise_block(block, count));
+                               });
 }
 
 void StatisticsAccumulator::merge(const BlockSummary& block) noexcept {
@@ -175,7 +181,7 @@ double Statistics::get(Reduction reduction) const noexcept {
 
 Statistics compute_statistics(const TensorView& view) noexcept {
   StatisticsAccumulator accumulator(view.dtype());
-  internal::for_each_piece(
+  stats_detail::for_each_piece(
       view, [&](const void* data, std::size_t count) { accumulator.add(data, count); });
   return accumulator.finish();
 }

@@ -15,7 +15,7 @@
 #include <cstring>
 
 HWY_BEFORE_NAMESPACE();
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -56,7 +56,7 @@ HWY_INLINE hn::Vec<FloatTag> load_float16(FloatTag floats, const std::byte* from
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -19,7 +19,7 @@
 #include "widen_inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace cupel::internal {
+namespace cupel::stats_detail {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -102,11 +102,11 @@ void widen_to_double(DType dtype, const std::byte* from, std::size_t count, doub
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 HWY_EXPORT(widen_to_float);
 HWY_EXPORT(widen_to_double);
@@ -120,5 +120,5 @@ void widen(DType dtype, const std::byte* from, std::size_t count, double* to) no
   HWY_DYNAMIC_DISPATCH(widen_to_double)(dtype, from, count, to);
 }
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail
 #endif  // HWY_ONCE

@@ -4,7 +4,7 @@
 
 #include "cupel/core/dtype.h"
 
-namespace cupel::internal {
+namespace cupel::stats_detail {
 
 /// Whether floats hold all values of a numeric dtype. Doubles hold those of the others, but for
 /// integers of 64 bits, which are rounded.
@@ -19,4 +19,4 @@ void widen(DType dtype, const std::byte* from, std::size_t count, float* to) noe
 /// Converts `count` integers of 32 or 64 bits. `from` has any alignment.
 void widen(DType dtype, const std::byte* from, std::size_t count, double* to) noexcept;
 
-}  // namespace cupel::internal
+}  // namespace cupel::stats_detail

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include "cupel/core/element_type.h"
 
 namespace cupel {
 namespace {
@@ -91,6 +95,134 @@ TEST(TensorView, every_element_size_is_gathered) {
   TensorView(bytes.data(), DType::F16, {2}, {2})
       .copy_to(reinterpret_cast<std::byte*>(chars.data()));
   EXPECT_EQ(chars, "abef");
+}
+
+// --- Transposed views
+
+/// Elements of one size at an address that may be misaligned by `offset` bytes.
+template <class T>
+class Source {
+ public:
+  Source(std::int64_t count, std::size_t offset)
+      : offset_(offset), bytes_(static_cast<std::size_t>(count) * sizeof(T) + offset) {
+    std::uint32_t state = 1;
+    for (std::byte& byte : bytes_) {
+      state = state * 1664525U + 1013904223U;
+      byte = static_cast<std::byte>(state >> 24U);
+    }
+  }
+  const std::byte* at(std::int64_t element) const {
+    return bytes_.data() + offset_ + element * static_cast<std::int64_t>(sizeof(T));
+  }
+
+ private:
+  std::size_t offset_;
+  std::vector<std::byte> bytes_;
+};
+
+template <class T>
+void walk(const std::byte* data, const Shape& shape, const Shape& strides,
+          std::vector<std::byte>& out, std::size_t axis = 0) {
+  if (axis == shape.rank()) {
+    out.insert(out.end(), data, data + sizeof(T));
+    return;
+  }
+  for (std::int64_t i = 0; i < shape[axis]; ++i)
+    walk<T>(data + i * strides[axis] * static_cast<std::int64_t>(sizeof(T)), shape, strides, out,
+            axis + 1);
+}
+
+/// Copies a view to an address that is misaligned by `offset`, compares the copy with the plain
+/// loop over all indices, and the bytes around it with what they were.
+template <class T>
+void expect_walked(const std::byte* first, const Shape& shape, const Shape& strides,
+                   std::size_t offset = 0) {
+  constexpr std::size_t kAround = 64;
+  constexpr std::byte kUntouched{0xa5};
+  const TensorView view(first, kDTypeOf<T>, shape, strides);
+  ASSERT_EQ(view.defect(), nullptr);
+  std::vector<std::byte> expected;
+  walk<T>(first, shape, strides, expected);
+  expected.insert(expected.begin(), kAround + offset, kUntouched);
+  expected.insert(expected.end(), kAround, kUntouched);
+  std::vector<std::byte> out(expected.size(), kUntouched);
+  view.copy_to(out.data() + kAround + offset);
+  ASSERT_TRUE(out == expected) << to_string(shape) << " strides " << to_string(strides)
+                               << ", misaligned by " << offset;
+}
+
+template <class T>
+class TransposedView : public ::testing::Test {};
+using Sizes = ::testing::Types<std::uint8_t, Float16, float, double>;
+TYPED_TEST_SUITE(TransposedView, Sizes);
+
+TYPED_TEST(TransposedView, matrices_of_all_small_extents_agree_with_the_plain_loop) {
+  constexpr std::int64_t kMost = 2 * 16 / sizeof(TypeParam) + 2;
+  const Source<TypeParam> source(kMost * 80, 1);
+  for (std::int64_t rows = 0; rows <= kMost; ++rows)
+    for (std::int64_t columns = 0; columns <= kMost; ++columns) {
+      expect_walked<TypeParam>(source.at(0), {rows, columns}, {1, rows}, 0);
+      expect_walked<TypeParam>(source.at(3), {rows, columns}, {1, rows + 5}, 1);
+      if (this->HasFatalFailure()) return;
+    }
+}
+
+TYPED_TEST(TransposedView, matrices_at_the_edges_of_tiles_agree_with_the_plain_loop) {
+  constexpr std::int64_t kTile = 512 / sizeof(TypeParam);
+  const Source<TypeParam> source((kTile + 2) * (kTile + 2), 0);
+  for (const std::int64_t rows : {kTile / 2 - 1, kTile / 2, kTile - 1, kTile + 1})
+    for (const std::int64_t columns : {kTile / 4, kTile / 2 + 1, kTile - 1, kTile, kTile + 2}) {
+      expect_walked<TypeParam>(source.at(0), {rows, columns}, {1, rows}, 3);
+      if (this->HasFatalFailure()) return;
+    }
+}
+
+TYPED_TEST(TransposedView, a_copy_that_goes_past_the_caches_is_whole) {
+  constexpr std::int64_t kRows = 901;
+  constexpr std::int64_t kColumns = (1 << 20) / sizeof(TypeParam) / kRows + 3;
+  const Source<TypeParam> source(kRows * kColumns, 1);
+  for (const std::size_t offset : {0, 1, 60})
+    expect_walked<TypeParam>(source.at(0), {kRows, kColumns}, {1, kRows}, offset);
+}
+
+TYPED_TEST(TransposedView, every_order_of_four_axes_agrees_with_the_plain_loop) {
+  const std::int64_t extents[] = {3, 17, 9, 20};
+  const Source<TypeParam> source(3 * 17 * 9 * 20, 1);
+  std::vector<std::size_t> order = {0, 1, 2, 3};
+  do {
+    std::int64_t strides[4];
+    std::int64_t stride = 1;
+    for (std::size_t i = 4; i-- > 0; stride *= extents[order[i]]) strides[order[i]] = stride;
+    expect_walked<TypeParam>(source.at(0), {extents[0], extents[1], extents[2], extents[3]},
+                             {strides[0], strides[1], strides[2], strides[3]});
+    if (this->HasFatalFailure()) return;
+  } while (std::ranges::next_permutation(order).found);
+}
+
+TYPED_TEST(TransposedView, channels_last_and_channels_first_agree_with_the_plain_loop) {
+  for (const std::int64_t channels : {1, 3, 4, 16, 67}) {
+    constexpr std::int64_t kHeight = 7, kWidth = 11, kImages = 3;
+    const std::int64_t pixels = kHeight * kWidth;
+    const std::int64_t image = pixels * channels;
+    const Source<TypeParam> source(kImages * image, 0);
+    expect_walked<TypeParam>(source.at(0), {kImages, channels, kHeight, kWidth},
+                             {image, 1, kWidth * channels, channels});
+    expect_walked<TypeParam>(source.at(0), {kImages, kHeight, kWidth, channels},
+                             {image, kWidth, 1, pixels});
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(TransposedView, backward_repeated_and_overlapping_rows_agree_with_the_plain_loop) {
+  constexpr std::int64_t kRows = 40, kColumns = 30;
+  const Source<TypeParam> source(kRows * kColumns, 0);
+  // Columns from the last to the first, one column again and again, and windows one apart.
+  expect_walked<TypeParam>(source.at(kRows * (kColumns - 1)), {kRows, kColumns}, {1, -kRows});
+  expect_walked<TypeParam>(source.at(7), {kRows, kColumns}, {1, 0});
+  expect_walked<TypeParam>(source.at(7), {kRows, kColumns}, {1, 1});
+  expect_walked<TypeParam>(source.at(7), {kRows, kColumns}, {1, 2});
+  expect_walked<TypeParam>(source.at(200), {kRows, 2, kColumns}, {1, -3, 5});
+  expect_walked<TypeParam>(source.at(200), {5, kRows, kColumns}, {0, 1, 17});
 }
 
 TEST(TensorView, an_empty_view_copies_nothing) {

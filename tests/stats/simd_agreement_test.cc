@@ -233,6 +233,21 @@ TEST_P(SimdAgreement, no_instruction_set_address_or_stride_changes_a_bit) {
   });
 }
 
+// Bytes are summed as integers. Floats, which hold the same values, take the other kernels.
+TEST_P(SimdAgreement, bytes_have_the_bits_of_the_same_values_as_floats) {
+  if (element_size(GetParam()) != 1) return;
+  for_each_tensor([&](Pattern, const std::vector<std::byte>& bytes) {
+    const std::vector<double> doubles = doubles_of(GetParam(), bytes);
+    const std::vector<float> floats(doubles.begin(), doubles.end());
+    Statistics expected = compute_statistics(TensorView(floats.data(), {floats.size()}));
+    expected.counts = {};
+    for_each_simd_target([&](const std::string& target) {
+      const TensorView view(bytes.data(), GetParam(), {bytes.size()});
+      EXPECT_EQ(exact_text(compute_statistics(view)), exact_text(expected)) << target;
+    });
+  });
+}
+
 TEST_P(SimdAgreement, the_bits_are_near_what_long_double_says) {
   for_each_tensor([&](Pattern pattern, const std::vector<std::byte>& bytes) {
     const std::vector<double> values = doubles_of(GetParam(), bytes);

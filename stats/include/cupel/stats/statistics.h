@@ -12,10 +12,10 @@
 
 namespace cupel {
 
-namespace internal {
+namespace stats_detail {
 struct BlockMoments;
 struct BlockSummary;
-}  // namespace internal
+}  // namespace stats_detail
 
 /// Everything one pass over a tensor yields.
 ///
@@ -82,10 +82,10 @@ class StatisticsAccumulator {
     double mean = 0;
     double mean_rest = 0;
     double distances = 0;
-    void merge(double before, const internal::BlockMoments& block, double count) noexcept;
+    void merge(double before, const stats_detail::BlockMoments& block, double count) noexcept;
   };
 
-  void merge(const internal::BlockSummary& block) noexcept;
+  void merge(const stats_detail::BlockSummary& block) noexcept;
 
   DType dtype_;
   std::int64_t elements_ = 0;
