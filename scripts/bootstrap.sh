@@ -655,7 +655,8 @@ main() {
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
   [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
-  is_users_own lua || packages+=(patch)
+  # Debian 12 has Lua as C++ among its packages; a patched one of our own is for systems that have not.
+  [[ -n $(installed_prefix lua) ]] || is_users_own lua || packages+=(patch)
   [[ -z $for_packages ]] || dependencies+=(curl highway)
   if ((set >= sets[test])); then
     packages+=("${test_packages[@]}")

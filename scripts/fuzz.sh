@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets, as many at once as there are cores, and prints a line for each; fails if one finds something.
 #
-# usage: scripts/fuzz.sh [SECONDS] [TARGET…]   30 s each if not given, of index, collections, events, s3, lua
+# usage: scripts/fuzz.sh [SECONDS] [TARGET…]   30 s each if not given, of index, collections, events, config, s3, lua
 #
 # CUPEL_FUZZ_SEED=N draws the same inputs at each run; without it, each run draws others.
 #
@@ -21,9 +21,10 @@ seeds_of() {
     index) find tests/golden fuzz/seeds/index -path '*/index/*' -type f ;;
     events) find tests/golden -path '*/events/*' -name '*.arrow' ;;
     collections) find tests/golden -path '*/collections/*' -name '*.json' ;;
+    config) find fuzz/seeds/config -type f ;;
     s3) find fuzz/seeds/s3 -type f ;;
     lua) find tests/scripting examples/rules -name '*.lua' ;;
-    *) die "there is no target $1; there are index, collections, events, s3 and lua" 2 ;;
+    *) die "there is no target $1; there are index, collections, events, config, s3 and lua" 2 ;;
   esac
 }
 
@@ -61,7 +62,7 @@ main() {
     seconds=$1
     shift
   fi
-  (($# > 0)) || set -- index collections events s3 lua
+  (($# > 0)) || set -- index collections events config s3 lua
   for target; do seeds_of "$target" >/dev/null; done
 
   mkdir -p "$build"

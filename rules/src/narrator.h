@@ -16,7 +16,7 @@ namespace cupel::runner_detail {
 /// them to the journal, and orders the actions of incidents. Of run()'s thread.
 ///
 /// Whatever is counted of a rule is counted here, in its report, so that lines do not depend on
-/// which worker was faster. Actions begin when the journal holds what ordered them.
+/// which thread was faster. Actions begin when the journal holds what ordered them.
 class Narrator {
  public:
   struct Callbacks {

@@ -6,9 +6,12 @@
 namespace cupel {
 
 std::string to_text(const RuleProblem& problem) {
-  std::string text = problem.file;
-  if (problem.line > 0) text += ":" + std::to_string(problem.line);
-  if (!text.empty()) text += ": ";
+  std::string text;
+  if (problem.line > 0) {
+    text = problem.file + ":" + std::to_string(problem.line) + ": ";
+  } else if (problem.message.find(problem.file) == std::string::npos) {
+    text = problem.file + ": ";  // the message of a file that cannot be read has its name
+  }
   text += problem.message;
   if (!problem.source_line.empty()) text += ", in \"" + problem.source_line + "\"";
   if (!problem.hint.empty()) text += "; " + problem.hint;

@@ -1,6 +1,6 @@
 // The runner's threads and what passes between them:
 //
-//   StepFeed ── steps, in order ──► Schedule ◄── claims, outcomes ──► workers (jobs)
+//   StepFeed ── steps, in order ──► Schedule ◄── claims, outcomes ──► judging threads (jobs)
 //                                      │ outcomes by step, then rule
 //                                      ▼
 //                                   Narrator (run()'s thread) ──► lines, journal, actions

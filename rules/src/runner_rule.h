@@ -12,7 +12,7 @@
 
 namespace cupel::runner_detail {
 
-/// A rule of a runner, with all that was configured for it. Constant while workers ask the rule,
+/// A rule of a runner, with all that was configured for it. Constant while threads ask the rule,
 /// but for `report`, which belongs to run()'s thread.
 struct RunnerRule {
   std::unique_ptr<Rule> rule;

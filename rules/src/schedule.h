@@ -16,9 +16,9 @@
 
 namespace cupel::runner_detail {
 
-/// Passes steps from the feed to the workers, and outcomes from the workers to the narrator.
+/// Passes steps from the feed to the judging threads, and outcomes from these to the narrator.
 ///
-/// A worker claims the rule that is furthest behind and in no other worker's hands, with the steps
+/// A judging thread claims the rule that is furthest behind and that no other has, with the steps
 /// that it may judge next. The narrator takes outcomes in the order step, then rule, and a step
 /// leaves the schedule when the outcomes of all rules are taken. Rules may be kMostStepsAhead steps
 /// ahead of the narrator, no more.
@@ -59,9 +59,9 @@ class Schedule {
   /// Whether leave() was called.
   bool is_left() const;
 
-  // ---- The workers
+  // ---- The judging threads
 
-  /// A rule that one worker asks until it calls finish().
+  /// A rule that one judging thread asks until it calls finish().
   struct Claim {
     std::size_t rule = 0;
     std::vector<const Step*> steps = {};  ///< The next ones; none: the rule is asked at a tick.
@@ -111,7 +111,7 @@ class Schedule {
 
   void request_stop();
   bool stop_is_requested() const;
-  /// The narrator takes no more outcomes: workers and feed end.
+  /// The narrator takes no more outcomes: judging threads and feed end.
   void leave();
   /// Why there are no more steps; null before that is known. Constant once it is there.
   const StepFeed::End* ended() const;
@@ -121,7 +121,7 @@ class Schedule {
  private:
   struct Cursor {
     std::size_t next = 0;    // The next step to ask about, counted from the first.
-    bool claimed = false;    // In the hands of a worker.
+    bool claimed = false;    // A judging thread has it.
     bool exhausted = false;  // Not to be asked again.
     bool tick_is_due = false;
     Clock::time_point ask_after = {};  // Set while the rule waits for another run.
@@ -144,7 +144,7 @@ class Schedule {
 
   const Patience patience_;
   mutable Mutex mutex_;
-  ConditionVariable work_to_do_;  // for workers
+  ConditionVariable work_to_do_;  // for judging threads
   ConditionVariable has_news_;    // for the narrator
   std::vector<Cursor> rules_ CUPEL_GUARDED_BY(mutex_);
   // Those that some rule has still to see.

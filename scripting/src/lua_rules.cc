@@ -42,8 +42,7 @@ RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits) {
     for (std::size_t i = 0; i < runs->rules().size(); ++i)
       file.definitions.push_back(definition_of(runs, *source, runs->rules()[i], i));
   } catch (const Error& error) {
-    // The message names the file that cannot be read.
-    file.errors.push_back({.message = error.what()});
+    file.errors.push_back({.file = path, .message = error.what()});
   }
   return file;
 }

@@ -120,6 +120,16 @@ TEST_F(RuleErrors, of_a_configuration_have_their_lines) {
   EXPECT_THAT(lines_of(ran.json()), IsSupersetOf({3, 6, 7, 10})) << ran.out;
 }
 
+TEST_F(RuleErrors, of_a_file_that_is_not_there_name_it_once) {
+  const std::string file = absent() + "/rule.lua";
+  const Json errors = run({"check", absent(), "--rule", file, "--json"}).json();
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0]["file"], file);
+  EXPECT_EQ(errors[0]["message"], "there is no file " + file);
+  EXPECT_EQ(run({"check", absent(), "--rule", file}).err,
+            "cupel check: there is no file " + file + "\n");
+}
+
 TEST_F(RuleErrors, of_an_unknown_rule_are_json_too) {
   const Ran ran = run({"rules", "VanishingGradeint", "--json"});
   EXPECT_EQ(ran.code, kExitError);

@@ -86,7 +86,7 @@ void SelectionState::use(const Snapshot& snapshot, TrialIndex& index) {
     if (const auto filter = snapshot.collection_filter(name))
       filters.push_back(*filter);
     else
-      index.warn_once("The range has no collection of this name: " + name);
+      index.warn_once("The run has no collection of this name: " + name);
   }
   if (!patterns.empty()) {
     if (other_run) pattern_filter_ = snapshot.data->patterns.get(patterns);

@@ -21,7 +21,6 @@
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 #include "cupel/core/natural_order.h"
-#include "cupel/format/layout.h"
 #include "cupel_index_source.h"
 #include "environment_options.h"
 #include "step_merge.h"
