@@ -173,7 +173,7 @@ TEST(LoadRules, prefers_the_exact_name_of_a_rule_in_a_file) {
     return file;
   };
   const LoadedRules loaded =
-      load_rules({.specs = {"f.lua:too_large", "f.lua:tooLarge"}}, catalog(), read);
+      load_rules({.specs = {"f.lua:too_large", "f.lua:TooLarge"}}, catalog(), read);
   EXPECT_THAT(names_of(loaded), ElementsAre("too_large", "TooLarge"));
 }
 
@@ -391,7 +391,7 @@ TEST_F(Configurations, read_how_the_rule_is_run) {
   EXPECT_FALSE(rule_with(texts + R"("RunnerParameters": null)").start_step);
   EXPECT_THAT(warnings(R"([{"RuleConfigurationName": "Texts",
                             "RunnerParameters": {"workers": "a, b"}}])"),
-              ElementsAre(HasSubstr("rules look at all workers")));
+              ElementsAre(HasSubstr("rules judge the tensors of all workers")));
 }
 
 TEST_F(Configurations, warn_of_unknown_keys_but_not_of_the_services) {

@@ -152,7 +152,7 @@ TEST(FieldLines, any_text_has_some_line) {
 TEST(FieldLines, a_computed_key_ends_at_its_bracket) {
   for (const char* const key :
        {"1 <= 2 and 'b' or 'c'", "a >= 1", "a ~= t[1 <= 2]", "a == 1", "(f(1, 2))", "{ a = 1 }",
-        "[[b]] .. 'c'", "function() return t[1] == 2, 3 end", "{ '}' }"}) {
+        " [[b]] .. 'c'", "function() return t[1] == 2, 3 end", "{ '}' }"}) {
     const std::string script =
         std::string("return cupel.rule {\n [") + key + "] = 'K',\n a = 1,\n params = {\n b = 2 } }";
     EXPECT_EQ(line_of(script, "a"), 3) << key;

@@ -120,11 +120,11 @@ int line_of_call(lua_State* lua) {
   return 1;
 }
 
-// What Lua makes of a list; nothing where it refuses the list.
+// What Lua makes of a list. Nothing where it refuses the list, or the list ends before line().
 std::optional<Counts> counts_of_lua(lua_State* lua, const std::string& text) {
   lua_settop(lua, 0);
   if (luaL_loadbuffer(lua, text.data(), text.size(), "list") != LUA_OK ||
-      lua_pcall(lua, 0, 2, 0) != LUA_OK)
+      lua_pcall(lua, 0, 2, 0) != LUA_OK || lua_type(lua, 2) != LUA_TNUMBER)
     return std::nullopt;
   Counts counts{.last_line = lua_tointeger(lua, 2)};
   counts.entries = static_cast<std::int64_t>(lua_rawlen(lua, 1));
