@@ -15,27 +15,31 @@
 #include "cupel/core/comma_list.h"
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/number_text.h"
 #include "cupel/rules/rule_parameter.h"
 #include "cupel/scripting/lua_rules.h"
 
 namespace cupel::command_detail {
 namespace {
 
+constexpr double kMebibyte = 0x1p20;
+
 const std::vector<Parameter>& limit_parameters() {
+  const ScriptLimits defaults;
   static const std::vector<Parameter> known = {
       {.name = "instructions",
        .kind = ParameterKind::Float,
-       .default_text = "1e7",
+       .default_text = shortest_text(static_cast<double>(defaults.instructions)),
        .range = {.least = 1000, .most = 1e15},
        .help = "instructions of one call"},
       {.name = "memory",
        .kind = ParameterKind::Float,
-       .default_text = "64",
+       .default_text = shortest_text(static_cast<double>(defaults.memory) / kMebibyte),
        .range = {.least = 1, .most = 1U << 20U},
        .help = "MiB"},
       {.name = "time",
        .kind = ParameterKind::Float,
-       .default_text = "1",
+       .default_text = shortest_text(std::chrono::duration<double>(defaults.time).count()),
        .range = {.least = 0.001, .most = 86400},
        .help = "seconds of one call"},
   };
@@ -66,7 +70,7 @@ ScriptLimits parse_script_limits(const std::string& text) {
   mistakes.throw_if_any("--script-limits");
   const auto limit = [&limits](std::string_view name) { return *limits.get<double>(name); };
   return {.instructions = static_cast<std::int64_t>(limit("instructions")),
-          .memory = static_cast<std::size_t>(limit("memory") * 0x1p20),
+          .memory = static_cast<std::size_t>(limit("memory") * kMebibyte),
           .time = std::chrono::milliseconds(static_cast<std::int64_t>(limit("time") * 1000))};
 }
 

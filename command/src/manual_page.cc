@@ -4,7 +4,6 @@
 #include "manual_page.h"
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "build_info.h"
 #include "command_line.h"
+#include "cupel/core/ascii.h"
 #include "text_replacement.h"
 
 namespace cupel::command_detail {
@@ -84,8 +84,7 @@ void print_footer(const std::string& footer, Printer out) {
 
 void print_manual_page(const CLI::App& app, Printer out) {
   const std::string program = troff(app.get_name());
-  std::string title = program;
-  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string title = upper_case(program);
   replace_all(title, " ", "\\ ");  // the title is one argument
   out << ".TH " << title << " 1 \"\" \"" << troff(version_line()) << "\" \"User Commands\"\n"
       << ".SH NAME\n"

@@ -6,7 +6,6 @@
 #include "rule_page.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/rule_spec.h"
 #include "filled_text.h"
@@ -33,8 +33,7 @@ std::string escaped(std::string_view text) {
   std::string result;
   bool after_less = false;
   for (const char c : printable(text)) {
-    if (after_less && std::isalpha(static_cast<unsigned char>(c)) != 0)
-      result.insert(result.size() - 1, 1, '\\');
+    if (after_less && is_letter(c)) result.insert(result.size() - 1, 1, '\\');
     if (std::string_view("\\`*|").find(c) != std::string_view::npos) result += '\\';
     result += c;
     after_less = c == '<';
@@ -113,10 +112,15 @@ std::string default_command(const RuleDefinition& rule, const std::string& spec,
                             const std::string& program) {
   const RuleParameters values = example_values(rule);
   return command(rule, spec, program, [&](const Parameter& parameter) {
-    if (!parameter.default_text.empty()) return parameter.default_text;
+    if (parameter.default_text) return *parameter.default_text;
     std::string value = value_among(values, parameter.name);
     return value.empty() && parameter.required ? placeholder(rule, parameter) : value;
   });
+}
+
+// The empty text in quotes.
+std::string shown_default(const Parameter& parameter) {
+  return parameter.default_text->empty() ? "\"\"" : *parameter.default_text;
 }
 
 std::string code_block(const std::string& text) { return "```sh\n" + text + "\n```\n"; }
@@ -145,9 +149,9 @@ void print_page(Printer out, const RuleDefinition& rule, const std::string& spec
   const std::vector<Parameter> parameters = shown_parameters(rule);
   for (const Parameter& parameter : parameters)
     table.add({parameter.name, std::string(to_string(parameter.kind)),
-               parameter.required               ? "required"
-               : parameter.default_text.empty() ? "-"
-                                                : parameter.default_text,
+               parameter.required        ? "required"
+               : !parameter.default_text ? "-"
+                                         : shown_default(parameter),
                parameter.help});
   if (!parameters.empty()) {
     table.print(out);
@@ -162,10 +166,10 @@ nlohmann::ordered_json json_of_page(const RuleDefinition& rule) {
   using Json = nlohmann::ordered_json;
   Json parameters = Json::array();
   for (const Parameter& parameter : shown_parameters(rule)) {
-    const std::string& text = parameter.default_text;
+    const auto& text = parameter.default_text;
     parameters.push_back({{"name", parameter.name},
                           {"type", to_string(parameter.kind)},
-                          {"default", text.empty() ? Json(nullptr) : Json(text)},
+                          {"default", text ? Json(*text) : Json(nullptr)},
                           {"help", parameter.help},
                           {"required", parameter.required}});
   }
@@ -189,11 +193,10 @@ std::string markdown_of(const RuleDefinition& rule, const std::string& program) 
   if (!parameters.empty())
     text += "\n## Parameters\n\n| name | type | default | |\n| --- | --- | --- | --- |\n";
   for (const Parameter& parameter : parameters) {
-    const std::string& value = parameter.default_text;
     text += "| " + code_cell(parameter.name) + " | " + escaped(to_string(parameter.kind)) + " | " +
-            (parameter.required ? "required "
-             : value.empty()    ? ""
-                                : code_cell(value) + " ") +
+            (parameter.required        ? "required "
+             : !parameter.default_text ? ""
+                                       : code_cell(shown_default(parameter)) + " ") +
             "| " + escaped(parameter.help) + " |\n";
   }
   text +=

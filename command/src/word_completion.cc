@@ -85,7 +85,7 @@ complete -c @NAME@ -f -a '(__@IDENTIFIER@_words)'
 std::string script_for(const char* script, const std::string& program) {
   std::string identifier = program;
   for (char& c : identifier)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (!is_alphanumeric(c)) c = '_';
   std::string text(script);
   replace_all(text, "@NAME@", quoted_for_shell(program));
   replace_all(text, "@IDENTIFIER@", identifier);

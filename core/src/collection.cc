@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/core/nearest_names.h"
 
@@ -214,7 +215,9 @@ bool is_filled_by_calls_only(const Collection& collection, Profile profile) {
 }
 
 std::string builtin_name_meant(std::string_view name, Profile profile) {
-  const auto initial = [](std::string_view text) { return text.empty() ? 0 : text.front() | 0x20; };
+  const auto initial = [](std::string_view text) {
+    return text.empty() ? '\0' : to_lower(text.front());
+  };
   const auto words = [](std::string_view text) {
     return std::ranges::count_if(
         text, [](char c) { return kBetweenWords.find(c) != std::string_view::npos; });

@@ -19,7 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostSourceLine = 200;
 // The most separators that a key of a path may contain; a key with more is not found.
 constexpr std::size_t kMostSeparators = 256;
 
@@ -186,20 +185,6 @@ std::int64_t ConfigurationLines::line_of(const Json& value) const noexcept {
 const Json& value_at_path(const Json& json, std::string_view path) {
   std::size_t separators = kMostSeparators;
   return *find_from(json, path, separators).json;
-}
-
-std::string source_line(std::string_view text, std::int64_t line) {
-  for (std::int64_t i = 1; i < line; ++i) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  if (line < 1) return {};
-  text = trimmed(text.substr(0, text.find('\n')));
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
-  std::string shown(whole_characters(text, kMostSourceLine));
-  if (shown.size() < text.size()) shown += "...";
-  return shown;
 }
 
 }  // namespace cupel::core_detail

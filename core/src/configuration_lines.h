@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "cupel/core/source_line.h"
 
 namespace cupel::core_detail {
 
@@ -26,9 +27,5 @@ class ConfigurationLines {
 /// The value at a path such as "a.b[2].c", or the innermost one on the way to the path if there is
 /// no such value. A key may itself contain '.' and '['.
 const nlohmann::json& value_at_path(const nlohmann::json& json, std::string_view path);
-
-/// A line of a text, from 1 on, without the blanks around it and cut where it is long. Empty if the
-/// text has no such line.
-std::string source_line(std::string_view text, std::int64_t line);
 
 }  // namespace cupel::core_detail

@@ -126,7 +126,7 @@ void ActionQueue::work() {
     if (rest.attempts > 0) message = rest.message + "; the watch ended before it was tried again";
     if (rest.refused) message = "was refused, because too many actions wait";
     const bool left = !rest.refused;
-    tell(std::move(rest), ActionResult::Failed, std::move(message), left);
+    report_outcome(std::move(rest), ActionResult::Failed, std::move(message), left);
     lock.lock();
   }
 }
@@ -175,24 +175,26 @@ bool ActionQueue::go_on(milliseconds at_most) {
 
 void ActionQueue::try_once(Waiting waiting) {
   if (waiting.refused)
-    return tell(std::move(waiting), ActionResult::Failed,
-                "was refused, because " + std::to_string(options_.most_waiting) + " actions wait");
+    return report_outcome(
+        std::move(waiting), ActionResult::Failed,
+        "was refused, because " + std::to_string(options_.most_waiting) + " actions wait");
   if (options_.dry_run) {
     std::string plan = performer_.plan(waiting.order.action);
-    return tell(std::move(waiting), ActionResult::Planned, std::move(plan));
+    return report_outcome(std::move(waiting), ActionResult::Planned, std::move(plan));
   }
   if (waiting.order.taken_before && waiting.attempts == 0) {
     try {
       waiting.attempts = performer_.attempts_begun(waiting.order);
     } catch (const UsageError& error) {
-      return tell(std::move(waiting), ActionResult::Failed, exception_text(error));
+      return report_outcome(std::move(waiting), ActionResult::Failed, exception_text(error));
     } catch (const std::exception& error) {
       return take(std::move(waiting), {false, true, exception_text(error)});
     }
   }
   if (waiting.attempts >= options_.attempts)
-    return tell(std::move(waiting), ActionResult::Failed,
-                "was tried by earlier watches, and none of them learned that it succeeded");
+    return report_outcome(
+        std::move(waiting), ActionResult::Failed,
+        "was tried by earlier watches, and none of them learned that it succeeded");
   Attempt attempt;
   try {
     attempt = performer_.perform(waiting.order, waiting.attempts + 1,
@@ -207,9 +209,9 @@ void ActionQueue::try_once(Waiting waiting) {
 void ActionQueue::take(Waiting waiting, Attempt attempt) {
   ++waiting.attempts;
   if (attempt.succeeded)
-    return tell(std::move(waiting), ActionResult::Done, std::move(attempt.message));
+    return report_outcome(std::move(waiting), ActionResult::Done, std::move(attempt.message));
   if (!attempt.may_be_retried || waiting.attempts >= options_.attempts)
-    return tell(std::move(waiting), ActionResult::Failed, std::move(attempt.message));
+    return report_outcome(std::move(waiting), ActionResult::Failed, std::move(attempt.message));
   const int doublings = std::min(waiting.attempts - 1, 20);
   const milliseconds delay = std::min(options_.first_delay * (1 << doublings), kLongestDelay);
   waiting.not_before = Clock::now() + delay;
@@ -218,7 +220,8 @@ void ActionQueue::take(Waiting waiting, Attempt attempt) {
   waiting_.push_back(std::move(waiting));
 }
 
-void ActionQueue::tell(Waiting waiting, ActionResult result, std::string message, bool left) {
+void ActionQueue::report_outcome(Waiting waiting, ActionResult result, std::string message,
+                                 bool left) {
   try {
     on_outcome_({std::move(waiting.order), result, waiting.attempts, std::move(message), left});
   } catch (const std::exception& error) {

@@ -81,7 +81,7 @@ class ActionQueue {
   void try_stops(std::vector<Waiting> stops);
   void take(Waiting waiting, Attempt attempt);
   bool go_on(std::chrono::milliseconds at_most);
-  void tell(Waiting waiting, ActionResult result, std::string message, bool left = false);
+  void report_outcome(Waiting waiting, ActionResult result, std::string message, bool left = false);
 
   const ActionQueueOptions options_;
   const OnOutcome on_outcome_;

@@ -29,7 +29,6 @@ namespace cupel {
 namespace {
 
 constexpr int kMostAxes = Shape::kMaxRank;
-constexpr std::string_view kInputImages = ".*hybridsequential0_input_0";
 
 // The elements of a channel, or of whole tensors.
 struct Channel {
@@ -286,7 +285,7 @@ and not centered: their mean is about 0.5.
              .fired = false});
       return;
     }
-    const auto tell = [&](const Channel& channel, const std::string& what) {
+    const auto report = [&](const Channel& channel, const std::string& what) {
       if (channel.elements == 0) return;
       verdict.count(1);
       const double mean = channel.mean();
@@ -308,10 +307,10 @@ and not centered: their mean is about 0.5.
                                 " over " + images_text(gathered.images)});
     };
     for (std::size_t i = 0; i < gathered.channels.size(); ++i)
-      tell(gathered.channels[i], "mean of channel " + std::to_string(i));
-    tell(gathered.whole, gathered.approximate
-                             ? "mean of all channels (approximate)"
-                             : "mean (no axis " + std::to_string(options_.channel) + ")");
+      report(gathered.channels[i], "mean of channel " + std::to_string(i));
+    report(gathered.whole, gathered.approximate
+                               ? "mean of all channels (approximate)"
+                               : "mean (no axis " + std::to_string(options_.channel) + ")");
   }
 
   Options options_;

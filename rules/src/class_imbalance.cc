@@ -193,7 +193,7 @@ it has. Choose `samples` so large that even a rare class occurs about ten times.
     }
     if (labels == nullptr) return;
     if (window.samples < options_.samples) {
-      tell_of(*this, verdict, {*labels->tensor, worker}, [&] {
+      report_judgement(*this, verdict, {*labels->tensor, worker}, [&] {
         return JudgementText{
             "classes (from raw)",
             std::to_string(window.samples) + " of " + std::to_string(options_.samples) + " samples",
@@ -242,12 +242,12 @@ it has. Choose `samples` so large that even a rare class occurs about ten times.
     const std::string counts =
         ", " + std::to_string(most->second.labels) + " of class " + std::to_string(most->first) +
         ", " + std::to_string(least->second.labels) + " of class " + std::to_string(least->first);
-    tell_of(*this, verdict, {tensor, worker, ratio > options_.imbalance, ratio, options_.imbalance},
-            [&] {
-              const std::string compared =
-                  "imbalance " + comparison_text(ratio, ">", options_.imbalance);
-              return JudgementText{"classes (from raw)", compared, compared + counts};
-            });
+    report_judgement(*this, verdict,
+                     {tensor, worker, ratio > options_.imbalance, ratio, options_.imbalance}, [&] {
+                       const std::string compared =
+                           "imbalance " + comparison_text(ratio, ">", options_.imbalance);
+                       return JudgementText{"classes (from raw)", compared, compared + counts};
+                     });
   }
 
   void judge_mispredictions(const Window& window, std::string_view tensor, std::string_view worker,
@@ -257,15 +257,15 @@ it has. Choose `samples` so large that even a rare class occurs about ten times.
       if (counts.predicted == 0) continue;
       const double share =
           static_cast<double>(counts.wrong) / static_cast<double>(counts.predicted);
-      tell_of(*this, verdict,
-              {tensor, worker, share > options_.misprediction, share, options_.misprediction}, [&] {
-                const std::string compared = "class " + std::to_string(of.first) +
-                                             " predicted wrong " +
-                                             comparison_text(share, ">", options_.misprediction);
-                return JudgementText{"classes (from raw)", compared,
-                                     compared + ", " + std::to_string(counts.wrong) + " of " +
-                                         std::to_string(counts.predicted)};
-              });
+      report_judgement(
+          *this, verdict,
+          {tensor, worker, share > options_.misprediction, share, options_.misprediction}, [&] {
+            const std::string compared = "class " + std::to_string(of.first) + " predicted wrong " +
+                                         comparison_text(share, ">", options_.misprediction);
+            return JudgementText{"classes (from raw)", compared,
+                                 compared + ", " + std::to_string(counts.wrong) + " of " +
+                                     std::to_string(counts.predicted)};
+          });
     }
   }
 

@@ -275,7 +275,7 @@ element once.
       ignored = ", " + std::to_string(matrix.out_of_range) + " out of range not counted";
     const auto share = [&](std::string_view sign, bool fired, double value, double threshold,
                            const std::string& cell, const std::string& whole) {
-      tell_of(*this, verdict, {tensor, worker, fired, value, threshold}, [&] {
+      report_judgement(*this, verdict, {tensor, worker, fired, value, threshold}, [&] {
         std::string said = cell + ": " + comparison_text(value, sign, threshold) + " of " + whole;
         return JudgementText{"classes (from raw)", said, said + ignored};
       });

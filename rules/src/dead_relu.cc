@@ -17,8 +17,6 @@
 namespace cupel {
 namespace {
 
-constexpr std::string_view kReluOutputs = ".*relu_output";
-
 class DeadRelu final : public TensorRule {
  public:
   struct Options {
@@ -83,20 +81,20 @@ no name matches, the rule reports that after 10 steps.
   void judge(TensorCopy& copy) override {
     if (!has_units(copy)) return;
     const auto min = copy.saved(kMin);
-    if (min && *min > 0) return tell(copy, 0, {}, "min (saved)");
+    if (min && *min > 0) return report(copy, 0, {}, "min (saved)");
     const auto max = copy.saved(kMax);
-    if (max && *max <= 0) return tell(copy, options_.inactivity > 0 ? 100 : 0, {}, "max (saved)");
+    if (max && *max <= 0) return report(copy, options_.inactivity > 0 ? 100 : 0, {}, "max (saved)");
     if (!copy.record().has_value())
       return copy.skip("what was saved leaves open which units are dead; the raw value would say");
     const auto value = copy.value();
     if (!value) return;
     const LayerUnits layer =
         inactive_units(*value, options_.inactivity, [](double output) { return output > 0; });
-    tell(copy, layer.percent(), layer, "units (from raw)");
+    report(copy, layer.percent(), layer, "units (from raw)");
   }
 
-  void tell(TensorCopy& copy, double percent, std::optional<LayerUnits> layer,
-            std::string_view read) const {
+  void report(TensorCopy& copy, double percent, std::optional<LayerUnits> layer,
+              std::string_view read) const {
     copy.judged(percent > options_.layer, percent, options_.layer, [&] {
       const std::string compared = comparison_text(percent, ">", options_.layer);
       std::string message = "percent of dead units " + compared;

@@ -19,8 +19,6 @@
 namespace cupel {
 namespace {
 
-constexpr std::string_view kImportances = ".*feature_importance/weight";
-
 struct Importance {
   const std::string* tensor = nullptr;  // the trial's own
   double value = 0;
@@ -128,11 +126,11 @@ features, raise the threshold: any three of four equal features have 75 percent.
     if (!(total > 0) || std::isinf(total))
       return skip("the importances add up to " + short_text(total));
     const auto largest = static_cast<std::size_t>(options_.largest);
-    tell(worker, importances, sum(importances, largest) / total, verdict);
+    report(worker, importances, sum(importances, largest) / total, verdict);
   }
 
-  void tell(std::string_view worker, const std::vector<Importance>& importances, double share,
-            Verdict& verdict) const {
+  void report(std::string_view worker, const std::vector<Importance>& importances, double share,
+              Verdict& verdict) const {
     verdict.count(static_cast<std::int64_t>(importances.size()));
     const bool fired = share > options_.threshold;
     if (!fired && !explaining()) return;

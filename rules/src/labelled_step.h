@@ -52,7 +52,7 @@ struct Judgement {
 /// Counts a judgement, and reports it where it fired or the rule explains. `words()` returns a
 /// JudgementText.
 template <class F>
-void tell_of(const Rule& rule, Verdict& verdict, const Judgement& judgement, F&& words) {
+void report_judgement(const Rule& rule, Verdict& verdict, const Judgement& judgement, F&& words) {
   verdict.count(1);
   if (!judgement.fired && !rule.explaining()) return;
   JudgementText said = words();

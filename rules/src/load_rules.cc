@@ -21,17 +21,15 @@
 #include <utility>
 
 #include "configured_rule.h"
-#include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_spec.h"
+#include "rule_names.h"
 
 namespace cupel {
 namespace {
 
 using rules_detail::ConfiguredRule;
-
-constexpr std::string_view kSetOfRules = "all";
-constexpr std::string_view kOtherTrialsParameter = "other_trials";
+using rules_detail::kSetOfRules;
 
 std::string names_of(const RuleFile& file) {
   std::string names;
@@ -52,6 +50,7 @@ struct Request {
   std::string rule;            // empty: the only rule of the file
   std::string file = {};       // of a rule in Lua; empty: the catalog's
   bool any_name_does = false;  // the only rule of the file is meant, whatever its name
+  bool is_entry = false;       // of the configuration
   RuleConfiguration use = {};  // what it is to be, without its definition
 };
 
@@ -72,7 +71,7 @@ class RuleLoader {
   void load(Request request, const Report& report);
   void load_entry(ConfiguredRule entry, const Report& report, const Report& warn);
   std::shared_ptr<const RuleDefinition> definition_of(const Request& request, const Report& report);
-  const RuleFile& file_of(const std::string& path);
+  const RuleFile& file_of(const Request& request, const Report& report);
 
   const RuleCatalog& catalog_;
   const RuleFileReader& read_file_;
@@ -81,11 +80,17 @@ class RuleLoader {
   LoadedRules loaded_;
 };
 
-// Reads a file once, and takes over what is wrong in it.
-const RuleFile& RuleLoader::file_of(const std::string& path) {
-  const auto [file, is_new] = files_.try_emplace(path);
+// Reads a file once, and takes over what is wrong in it. A file that cannot be read is a mistake of
+// the entry that names it.
+const RuleFile& RuleLoader::file_of(const Request& request, const Report& report) {
+  const auto [file, is_new] = files_.try_emplace(request.file);
   if (!is_new) return file->second;
-  file->second = read_file_(path);
+  file->second = read_file_(request.file);
+  if (request.is_entry && !file->second.is_readable) {
+    for (const RuleProblem& error : file->second.errors)
+      report({.message = error.message, .parameter = "source_s3_uri"});
+    return file->second;
+  }
   std::ranges::copy(file->second.errors, std::back_inserter(loaded_.errors));
   std::ranges::copy(file->second.warnings, std::back_inserter(loaded_.warnings));
   return file->second;
@@ -100,7 +105,7 @@ std::shared_ptr<const RuleDefinition> RuleLoader::definition_of(const Request& r
     report(std::move(unknown));
     return nullptr;
   }
-  const RuleFile& file = file_of(request.file);
+  const RuleFile& file = file_of(request, report);
   const auto& definitions = file.definitions;
   if (definitions.size() == 1 && (request.rule.empty() || request.any_name_does))
     return definitions.front();
@@ -123,27 +128,22 @@ void RuleLoader::load(Request request, const Report& report) {
   use.definition = definition_of(request, report);
   if (use.definition == nullptr) return;
   const RuleDefinition& definition = *use.definition;
-  const bool opens_others_itself =
-      std::ranges::any_of(definition.parameters,
-                          [](const Parameter& each) { return each.name == kOtherTrialsParameter; });
-  if (opens_others_itself && !use.other_trials.empty()) {
-    std::string list;
-    for (const std::string& path : std::exchange(use.other_trials, {}))
-      list += (list.empty() ? "" : ",") + path;
-    use.parameters[std::string(kOtherTrialsParameter)] = list;
-  }
   // A rule in C++ that compares with no other run ignores the paths of other runs.
-  if (definition.file.empty() && definition.other_trials == 0) use.other_trials.clear();
+  if (definition.file.empty() && definition.other_trials == 0 && !use.opens_other_trials())
+    use.other_trials.clear();
   try {
     const ParameterMistakes mistakes =
-        definition.mistakes_in(use.parameters, use.other_trials.size());
+        definition.mistakes_in(use.all_parameters(), use.other_trials.size());
     for (Mistake& mistake : mistakes.of_rule(definition.name)) report(std::move(mistake));
     if (!mistakes.empty()) return;
-    static_cast<void>(definition.needs(use.parameters));
+    static_cast<void>(use.needs());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {  // of the definition's own functions
-    report({.message = error.what()});
+    if (definition.problem_of)
+      loaded_.errors.push_back(definition.problem_of(error));
+    else
+      report({.message = error.what()});
     return;
   }
   if (use.name.empty()) use.name = definition.name;
@@ -191,13 +191,15 @@ void RuleLoader::load_entry(ConfiguredRule entry, const Report& report, const Re
   for (std::string& warning : warnings)
     warn({.message = std::move(warning), .parameter = "action_json"});
   if (entry.has_workers)
-    warn({.message = "RunnerParameters.workers is not heeded: rules look at all workers"});
+    warn({.message =
+              "RunnerParameters.workers has no effect: rules judge the tensors of all workers"});
   if (entry.rule.empty()) return;  // without a name, which is an error of the entry
   const bool is_wrong = entry.has_mistakes;
   const std::size_t rules = loaded_.rules.size();
   load({.rule = std::move(entry.rule),
         .file = std::move(entry.source),
         .any_name_does = entry.is_named_alone,
+        .is_entry = true,
         .use = std::move(entry.use)},
        report);
   if (is_wrong) loaded_.rules.resize(rules);
@@ -246,7 +248,7 @@ void RuleLoader::load_configuration(const std::string& path) {
   } catch (const UsageError& error) {
     errors.push_back({.file = path, .message = without_prefix(error.what(), path)});
   }
-  // What Lua files of its entries got wrong follows.
+  // The problems of the Lua files of its entries follow.
   loaded_.errors.insert(loaded_.errors.begin(), errors.begin(), errors.end());
   loaded_.warnings.insert(loaded_.warnings.begin(), warnings.begin(), warnings.end());
 }
@@ -264,11 +266,7 @@ LoadedRules RuleLoader::finish() {
 }  // namespace
 
 std::shared_ptr<const RuleDefinition> RuleFile::find(std::string_view name) const {
-  for (const auto& definition : definitions)
-    if (definition->name == name) return definition;
-  for (const auto& definition : definitions)
-    if (folded_name(definition->name) == folded_name(name)) return definition;
-  return nullptr;
+  return rules_detail::find_by_name(definitions, name, [](const RuleDefinition&) { return true; });
 }
 
 LoadedRules load_rules(const RuleSources& sources, const RuleCatalog& catalog,

@@ -117,10 +117,10 @@ batches is noisy: choose num_steps so large that training must show, or watch th
 
   static void check(const Options& options, const ParameterValues& values,
                     ParameterMistakes& mistakes) {
-    if (values.find("use_losses_collection") != nullptr && !options.use_losses_collection)
+    if (!options.use_losses_collection)
       require_selection(values, mistakes,
-                        "which losses to look at is not given; collection_names or tensor_regex "
-                        "says it, or use_losses_collection=True");
+                        "which losses to judge is not given: give collection_names, tensor_regex "
+                        "or use_losses_collection=True");
   }
 
   static RuleNeeds needs(const Options& options) {

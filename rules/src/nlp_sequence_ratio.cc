@@ -22,8 +22,6 @@
 namespace cupel {
 namespace {
 
-constexpr std::string_view kEmbeddingInputs = ".*embedding0_input_0";
-
 struct Token {
   double value = 0;
   double threshold = 0;  // percent

@@ -261,7 +261,7 @@ every step up to the tenth instead.
     for (const auto& of_worker : variances) {
       const auto& [least, most, count] = of_worker.second;
       if (count < 2) {
-        tell_of(*this, verdict, {*least.tensor, of_worker.first}, [] {
+        report_judgement(*this, verdict, {*least.tensor, of_worker.first}, [] {
           return JudgementText{"variances", "one layer, and none to compare it with", {}};
         });
         continue;
@@ -269,7 +269,7 @@ every step up to the tenth instead.
       const double ratio = most.number > 0 ? most.number / least.number : 1;
       const std::string between = ", " + short_text(most.number) + " and " +
                                   short_text(least.number) + " of " + *least.tensor;
-      tell_of(
+      report_judgement(
           *this, verdict,
           {*most.tensor, of_worker.first, ratio > options_.threshold, ratio, options_.threshold},
           [&] {
@@ -295,14 +295,14 @@ every step up to the tenth instead.
     });
     for (const auto& of_worker : spreads) {
       const Measured& least = of_worker.second.least;
-      tell_of(*this, verdict,
-              {*least.tensor, of_worker.first, least.number < options_.range, least.number,
-               options_.range},
-              [&] {
-                const std::string compared =
-                    "least spread " + comparison_text(least.number, "<", options_.range);
-                return JudgementText{"percentiles (from raw)", compared, compared};
-              });
+      report_judgement(*this, verdict,
+                       {*least.tensor, of_worker.first, least.number < options_.range, least.number,
+                        options_.range},
+                       [&] {
+                         const std::string compared =
+                             "least spread " + comparison_text(least.number, "<", options_.range);
+                         return JudgementText{"percentiles (from raw)", compared, compared};
+                       });
     }
   }
 
@@ -314,21 +314,22 @@ every step up to the tenth instead.
     if (now.count == 0) return;
     const std::string read = "mean of " + std::to_string(now.count) + " losses";
     if (!std::isfinite(now.value())) {
-      tell_of(*this, verdict, {*now.tensor, now.worker}, [&] {
+      report_judgement(*this, verdict, {*now.tensor, now.worker}, [&] {
         return JudgementText{read, "not finite", {}};
       });
       return;
     }
     const auto since = static_cast<double>(history_.since);
     const auto patience = static_cast<double>(options_.patience);
-    tell_of(*this, verdict,
-            {*now.tensor, now.worker, history_.since >= options_.patience, since, patience}, [&] {
-              const std::string compared =
-                  "steps since the lowest loss " + comparison_text(since, ">=", patience);
-              return JudgementText{read, compared,
-                                   compared + ", it was " + short_text(history_.lowest) +
-                                       " and is " + short_text(now.value())};
-            });
+    report_judgement(
+        *this, verdict,
+        {*now.tensor, now.worker, history_.since >= options_.patience, since, patience}, [&] {
+          const std::string compared =
+              "steps since the lowest loss " + comparison_text(since, ">=", patience);
+          return JudgementText{read, compared,
+                               compared + ", it was " + short_text(history_.lowest) + " and is " +
+                                   short_text(now.value())};
+        });
   }
 
   // Only scalars are losses to be followed; the collection may hold what they are made of.

@@ -8,14 +8,13 @@
 #include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/core/nearest_names.h"
+#include "rule_names.h"
 
 namespace cupel {
-namespace {
 
-// Whether the text is either form of the name.
-bool is_name_of(std::string_view text, std::string_view name) {
-  return text == name || text == snake_case(name);
-}
+using rules_detail::kSetOfRules;
+
+namespace {
 
 // Whether some edition has both.
 bool meet(std::optional<Definitions> a, std::optional<Definitions> b) {
@@ -30,6 +29,8 @@ void refuse(const RuleDefinition& definition, const std::string& what) {
 void check(const RuleDefinition& definition) {
   if (!is_identifier(definition.name))
     refuse(definition, "needs a name of letters, digits and '_', which begins with no digit");
+  if (snake_case(definition.name) == kSetOfRules)
+    refuse(definition, "has the name of the set of all rules");
   if (!definition.make_rule) refuse(definition, "has no make_rule");
   std::set<std::string_view> names;
   for (const Parameter& parameter : definition.parameters) {
@@ -37,9 +38,14 @@ void check(const RuleDefinition& definition) {
       refuse(definition, "has a parameter \"" + parameter.name + "\", which is no name");
     if (!names.insert(parameter.name).second)
       refuse(definition, "has two parameters " + parameter.name);
-    if (parameter.required && !parameter.default_text.empty())
+    if (parameter.required && parameter.default_text)
       refuse(definition, "requires " + parameter.name + ", which has a default");
-    if (parameter.default_text.empty()) continue;
+    const bool has_legal_value = parameter.kind == ParameterKind::Int
+                                     ? parameter.range.has_whole_number()
+                                     : parameter.range.has_number();
+    if (!has_legal_value)
+      refuse(definition, "has a parameter " + parameter.name + ", of which no number is legal");
+    if (!parameter.default_text) continue;
     ParameterMistakes mistakes;
     read_parameters({&parameter, 1}, {}, mistakes);
     if (!mistakes.empty())
@@ -67,9 +73,9 @@ void RuleCatalog::add(std::shared_ptr<const RuleDefinition> definition) {
 
 std::shared_ptr<const RuleDefinition> RuleCatalog::find(std::string_view name,
                                                         Definitions edition) const {
-  for (const auto& known : definitions_)
-    if (meet(known->edition, edition) && is_name_of(name, known->name)) return known;
-  return nullptr;
+  return rules_detail::find_by_name(definitions_, name, [edition](const RuleDefinition& known) {
+    return meet(known.edition, edition);
+  });
 }
 
 const RuleDefinition& RuleCatalog::require(std::string_view name, Definitions edition) const {

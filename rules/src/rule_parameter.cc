@@ -19,6 +19,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/nearest_names.h"
 #include "cupel/core/number_text.h"
+#include "cupel/core/printable.h"
 
 namespace cupel {
 namespace {
@@ -77,9 +78,9 @@ std::string legal_integers(const NumberRange& range, std::optional<std::int64_t>
   return "a whole number " + least_text(range);
 }
 
-std::string joined_texts(const std::vector<std::string>& texts) {
+std::string joined_texts(const std::vector<std::string>& texts, const char* separator = ", ") {
   std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : separator).append(text);
   return all;
 }
 
@@ -164,7 +165,8 @@ Conversion convert(const Parameter& parameter, std::string_view text) {
 Mistake illegal_value(const Parameter& parameter, std::string_view text, const std::string& legal) {
   std::string message =
       "parameter " + parameter.name + " is \"" + std::string(text) + "\"; legal is " + legal;
-  if (!parameter.default_text.empty()) message += " (default " + parameter.default_text + ")";
+  if (parameter.default_text && !parameter.default_text->empty())
+    message += " (default " + *parameter.default_text + ")";
   return {.message = std::move(message), .parameter = parameter.name};
 }
 
@@ -182,6 +184,19 @@ Mistake unknown_parameter(std::span<const Parameter> known, const std::string& n
 }
 
 }  // namespace
+
+bool NumberRange::has_number() const noexcept {
+  return contains(open_below ? std::nextafter(least, std::numeric_limits<double>::infinity())
+                             : least);
+}
+
+bool NumberRange::has_whole_number() const noexcept {
+  constexpr double kLeast = -0x1p63;
+  constexpr double kMost = 0x1p63;  // is one too many
+  double first = std::ceil(std::max(least, kLeast));
+  if (!contains(first)) first = std::max(std::nextafter(first, kMost), std::floor(first) + 1);
+  return first < kMost && contains(first);
+}
 
 std::string_view to_string(ParameterKind kind) noexcept {
   switch (kind) {
@@ -208,6 +223,18 @@ std::vector<std::string> split_list(std::string_view text) {
   for (const std::string_view element : comma_list(text))
     if (!element.empty()) elements.emplace_back(element);
   return elements;
+}
+
+std::string join_list(const std::vector<std::string>& entries) {
+  const auto is_plain = [](const std::string& entry) {
+    return !entry.empty() && entry.front() != ' ' && entry.back() != ' ' &&
+           std::ranges::none_of(entry, [](char c) {
+             return c == ',' || c == '[' || static_cast<unsigned char>(c) < ' ';
+           });
+  };
+  if (entries.empty() || !std::ranges::all_of(entries, is_plain))
+    return json_text(nlohmann::ordered_json(entries));
+  return joined_texts(entries, ",");
 }
 
 void ParameterMistakes::add_missing(std::string message, std::string parameter) {
@@ -262,7 +289,7 @@ ParameterValues read_parameters(std::span<const Parameter> known, const RulePara
   for (const Parameter& parameter : known) {
     const auto found = given.find(parameter.name);
     const bool is_given = found != given.end() && !means_not_given(found->second);
-    if (!is_given && parameter.default_text.empty()) {
+    if (!is_given && !parameter.default_text) {
       if (parameter.required)
         mistakes.add_missing(parameter.name + " is not given" +
                                  (parameter.help.empty() ? "" : ": " + parameter.help),
@@ -270,8 +297,12 @@ ParameterValues read_parameters(std::span<const Parameter> known, const RulePara
       continue;
     }
     const std::string_view text =
-        is_given ? trimmed(found->second) : std::string_view(parameter.default_text);
-    Conversion conversion = convert(parameter, text);
+        is_given ? trimmed(found->second) : std::string_view(*parameter.default_text);
+    // An empty text may stand for none of the choices.
+    const bool is_empty_text =
+        !is_given && parameter.kind == ParameterKind::Text && parameter.default_text->empty();
+    Conversion conversion =
+        is_empty_text ? Conversion{.value = std::string()} : convert(parameter, text);
     ParameterValues::Entry& entry = values.entries_[parameter.name];
     entry.given = is_given;
     if (conversion.value)

@@ -1,7 +1,8 @@
+#include "cupel/rules/rule_problem.h"
+
 #include <nlohmann/json.hpp>
 
 #include "cupel/core/printable.h"
-#include "cupel/rules/load_rules.h"
 
 namespace cupel {
 

@@ -70,7 +70,7 @@ void RunnerActions::take_over(const RunnerState::PendingAction& pending, const A
 }
 
 void RunnerActions::start() {
-  for (const ActionQueue::Outcome& outcome : std::exchange(told_, {})) {
+  for (const ActionQueue::Outcome& outcome : std::exchange(finished_, {})) {
     if (claims_directory_.empty()) continue;
     for (int attempt = 1; attempt <= outcome.attempts; ++attempt)
       remove_claim(claim_path(claims_directory_, outcome.order.incident, attempt));
@@ -87,16 +87,17 @@ std::vector<VerdictLine> RunnerActions::take_outcomes() {
     outcomes.swap(outcomes_);
   }
   std::vector<VerdictLine> lines;
-  std::set<std::string, std::less<>> told;
+  std::set<std::string, std::less<>> incidents;
   for (ActionQueue::Outcome& outcome : outcomes) {
     --begun_;
     if (outcome.left && !claims_directory_.empty()) continue;  // the next runner's
-    told.insert(outcome.order.incident);
+    incidents.insert(outcome.order.incident);
     lines.push_back(outcome.line());
     lines.back().time = time_text();
-    told_.push_back(std::move(outcome));
+    finished_.push_back(std::move(outcome));
   }
-  std::erase_if(pending_, [&](const auto& pending) { return told.contains(pending.incident); });
+  std::erase_if(pending_,
+                [&](const auto& pending) { return incidents.contains(pending.incident); });
   return lines;
 }
 

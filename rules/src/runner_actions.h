@@ -58,7 +58,7 @@ class RunnerActions {
   std::vector<RunnerState::PendingAction> pending_;
   std::vector<ActionOrder> ordered_;  // not begun
   std::size_t begun_ = 0;
-  std::vector<ActionQueue::Outcome> told_;
+  std::vector<ActionQueue::Outcome> finished_;
 
   mutable Mutex mutex_;
   ConditionVariable news_;

@@ -48,12 +48,12 @@ RunnerJournal::RunnerJournal(const RunnerOptions& options, const StoreSchemes& s
 }
 
 void RunnerJournal::begin() {
-  const std::uint64_t told = found_ ? found_->bytes : 0;
-  if (place_->size() < told)
+  const std::uint64_t known = found_ ? found_->bytes : 0;
+  if (place_->size() < known)
     log(LogLevel::Warning, path_ + " has lost lines: it has " + std::to_string(place_->size()) +
-                               " of " + std::to_string(told) +
+                               " of " + std::to_string(known) +
                                " bytes; new ones are added behind them");
-  place_->cut(std::min(place_->size(), told));
+  place_->cut(std::min(place_->size(), known));
 }
 
 void RunnerJournal::write() {

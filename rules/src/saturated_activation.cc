@@ -6,11 +6,11 @@
 // A saved min and max between the bounds prove that every unit is always active; a range outside of
 // them, that none ever is.
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
 #include "builtin_table.h"
+#include "cupel/core/ascii.h"
 #include "cupel/core/number_text.h"
 #include "cupel/rules/option_parameter.h"
 #include "cupel/rules/tensor_rule.h"
@@ -135,9 +135,7 @@ max beside the raw value: healthy steps then cost nothing.
     };
     if (has_pair && (values.is_given(min) || values.is_given(max)))
       return fail(name + " is the older spelling of " + min + " and " + max + "; give it or them");
-    if (values.find(min) == nullptr || values.find(max) == nullptr) return;
     if (has_pair) {
-      if (values.find(name) == nullptr) return;
       if (pair.size() != 2)
         return fail("parameter " + name + " holds " + std::to_string(pair.size()) +
                     (pair.size() == 1 ? " number" : " numbers") + "; legal is (min, max)");
@@ -150,10 +148,7 @@ max beside the raw value: healthy steps then cost nothing.
 
   // Those of the function that the name speaks of last, in whatever case.
   std::optional<Bounds> bounds_of(const std::string& tensor) const {
-    std::string name = tensor;
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string name = lower_case(tensor);
     const std::size_t tanh = name.rfind("tanh");
     const std::size_t sigmoid = name.rfind("sigmoid");
     if (tanh == std::string::npos && sigmoid == std::string::npos) return std::nullopt;
@@ -169,10 +164,10 @@ max beside the raw value: healthy steps then cost nothing.
     const auto min = copy.saved(kMin);
     const auto max = copy.saved(kMax);
     if (min && max && *min > bounds->low && *max < bounds->high)
-      return tell(copy, *bounds, 0, {}, "min, max (saved)");
+      return report(copy, *bounds, 0, {}, "min, max (saved)");
     const double all = options_.inactivity > 0 ? 100 : 0;
-    if (min && *min >= bounds->high) return tell(copy, *bounds, all, {}, "min (saved)");
-    if (max && *max <= bounds->low) return tell(copy, *bounds, all, {}, "max (saved)");
+    if (min && *min >= bounds->high) return report(copy, *bounds, all, {}, "min (saved)");
+    if (max && *max <= bounds->low) return report(copy, *bounds, all, {}, "max (saved)");
     if (!copy.record().has_value())
       return copy.skip(
           "what was saved leaves open which units are saturated; the raw value would say");
@@ -181,11 +176,11 @@ max beside the raw value: healthy steps then cost nothing.
     const LayerUnits layer = inactive_units(*value, options_.inactivity, [&](double input) {
       return input > bounds->low && input < bounds->high;
     });
-    tell(copy, *bounds, layer.percent(), layer, "units (from raw)");
+    report(copy, *bounds, layer.percent(), layer, "units (from raw)");
   }
 
-  void tell(TensorCopy& copy, const Bounds& bounds, double percent, std::optional<LayerUnits> layer,
-            std::string_view read) const {
+  void report(TensorCopy& copy, const Bounds& bounds, double percent,
+              std::optional<LayerUnits> layer, std::string_view read) const {
     copy.judged(percent > options_.layer, percent, options_.layer, [&] {
       const std::string compared = comparison_text(percent, ">", options_.layer);
       std::string message = "percent of saturated units " + compared;

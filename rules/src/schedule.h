@@ -147,9 +147,9 @@ class Schedule {
   ConditionVariable work_to_do_;  // for judging threads
   ConditionVariable has_news_;    // for the narrator
   std::vector<Cursor> rules_ CUPEL_GUARDED_BY(mutex_);
-  // Those that some rule has still to see.
+  // The steps that at least one rule has not judged yet.
   std::deque<Step> steps_ CUPEL_GUARDED_BY(mutex_);
-  // How many have left steps_ at the front.
+  // The number of steps that were removed from the front of steps_.
   std::size_t steps_left_ CUPEL_GUARDED_BY(mutex_) = 0;
   std::optional<std::int64_t> newest_step_ CUPEL_GUARDED_BY(mutex_);
   std::chrono::system_clock::time_point newest_at_ CUPEL_GUARDED_BY(mutex_);

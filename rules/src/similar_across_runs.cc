@@ -146,7 +146,7 @@ finds the first difference of two finished runs.
         tensor ? record_of(*tensor, here.mode_step(), here.mode(), here.worker()) : std::nullopt;
     if (!there) return copy.skip("the other run has not saved it at this step");
     if (there->elements != here.elements())
-      return tell(copy, {.close = false, .largest = 0}, "elements (saved)", "its shape differs");
+      return report(copy, {.close = false, .largest = 0}, "elements (saved)", "its shape differs");
     if (settled_by_means(copy, *there)) return;
     if (here.has_value() && there->has_value)
       compare_values(copy, *tensor);
@@ -168,8 +168,8 @@ finds the first difference of two finished runs.
     if (!mean || !other_mean || !other_abs_mean) return false;
     if (!means_differ(*mean, *other_mean, *other_abs_mean, options_.tolerance)) return false;
     const double between = std::abs(*mean - *other_mean);
-    tell(copy, {.close = false, .largest = between}, "mean, abs_mean (saved)",
-         "means differ by " + short_text(between));
+    report(copy, {.close = false, .largest = between}, "mean, abs_mean (saved)",
+           "means differ by " + short_text(between));
     return true;
   }
 
@@ -182,8 +182,8 @@ finds the first difference of two finished runs.
         "of the other run: ");
     if (!there) return;
     if (value->shape() != there->shape())
-      return tell(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
-    tell(copy, closeness_of(*value, *there, options_.tolerance, true), "elements (from raw)", {});
+      return report(copy, {.close = false, .largest = 0}, "shape (saved)", "its shape differs");
+    report(copy, closeness_of(*value, *there, options_.tolerance, true), "elements (from raw)", {});
   }
 
   void compare_reductions(TensorCopy& copy, const TensorRecord& there) {
@@ -192,12 +192,12 @@ finds the first difference of two finished runs.
     copy.saw(here);
     if (common.empty()) return copy.skip("the runs have neither values nor reductions in common");
     const std::string names = names_of(common);
-    tell(copy, closeness_of(here, there.reductions, common, options_.tolerance), names + " (saved)",
-         "approximate: of " + names);
+    report(copy, closeness_of(here, there.reductions, common, options_.tolerance),
+           names + " (saved)", "approximate: of " + names);
   }
 
-  void tell(TensorCopy& copy, const Closeness& closeness, const std::string& read,
-            const std::string& detail) {
+  void report(TensorCopy& copy, const Closeness& closeness, const std::string& read,
+              const std::string& detail) {
     ++compared_;
     if (!first_) first_ = {copy.record().tensor(), std::string(copy.record().worker())};
     largest_ = std::max(largest_, closeness.largest);

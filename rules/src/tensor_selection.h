@@ -21,7 +21,7 @@ NeededTensors selected_tensors(const std::vector<std::string>& collections,
 /// Adds a mistake where neither parameter selects anything. `text` is its message.
 void require_selection(const ParameterValues& values, ParameterMistakes& mistakes,
                        std::string text =
-                           "which tensors to look at is not given; collection_names "
-                           "or tensor_regex says it");
+                           "which tensors to judge is not given: give collection_names or "
+                           "tensor_regex");
 
 }  // namespace cupel

@@ -248,6 +248,14 @@ double read_argument(lua_State* lua, int argument, const char* what) {
 }
 
 template <>
+LuaNumber read_argument(lua_State* lua, int argument, const char* what) {
+  int is_number = 0;
+  const double number = lua_tonumberx(lua, argument, &is_number);
+  if (is_number == 0) fail_argument(lua, argument, what, "a number");
+  return {number};
+}
+
+template <>
 std::string_view read_argument(lua_State* lua, int argument, const char* what) {
   const std::string_view text = text_at(lua, argument);
   if (text.data() == nullptr) fail_argument(lua, argument, what, "a text");

@@ -91,8 +91,8 @@ class NamedArguments {
     return find(key, LUA_TFUNCTION, "a function") != nullptr;
   }
 
-  // The same of values that have to be there. With a list of mistakes, a missing one is an empty
-  // text, 0 or NaN.
+  // The same for keys that are required. Where the key is missing and mistakes are collected, the
+  // result is an empty text, 0 or NaN.
   std::string_view required_text(std::string_view key) const;
   std::int64_t required_integer(std::string_view key) const;
   double required_number(std::string_view key) const;
@@ -178,6 +178,10 @@ struct Argument {
   static Argument from_lua(lua_State* lua, int argument) {
     return {read_argument<T>(lua, argument, kWhat.text)};
   }
+};
+/// A number, or a text that is a number for Lua: `Argument<LuaNumber, "x"> x`.
+struct LuaNumber {
+  double value;
 };
 using StepArgument = Argument<std::int64_t, "step">;
 using ModeArgument = Argument<Mode, "mode">;

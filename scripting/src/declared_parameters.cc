@@ -42,41 +42,9 @@ std::string entry_text(lua_State* lua, int place) {
 }
 
 std::size_t text_size(const Parameter& parameter) {
-  std::size_t bytes = parameter.default_text.size() + parameter.help.size();
+  std::size_t bytes = parameter.default_text.value_or("").size() + parameter.help.size();
   for (const std::string& choice : parameter.choices) bytes += choice.size() + sizeof(std::string);
   return bytes;
-}
-
-// Whether an entry of a list stays what it is between commas.
-bool is_plain(const std::string& entry) {
-  return !entry.empty() && entry.front() != ' ' && entry.back() != ' ' &&
-         std::none_of(entry.begin(), entry.end(), [](char c) {
-           return c == ',' || c == '[' || static_cast<unsigned char>(c) < ' ';
-         });
-}
-
-std::string json_text(const std::string& text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < ' ') {
-      json.append("\\u00").append(1, hexadecimal_digit(byte / 16U));
-      json += hexadecimal_digit(byte % 16U);
-      continue;
-    }
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
-  }
-  return json + '"';
-}
-
-// As a user writes a list: a JSON array where an entry would not be itself between commas.
-std::string list_text(const std::vector<std::string>& entries) {
-  const bool plain = !entries.empty() && std::all_of(entries.begin(), entries.end(), is_plain);
-  std::string text;
-  for (const std::string& entry : entries)
-    text.append(text.empty() ? "" : ",").append(plain ? entry : json_text(entry));
-  return plain ? text : "[" + text + "]";
 }
 
 // ---- a default gives a parameter its kind ----
@@ -120,7 +88,7 @@ Default read_list(lua_State* lua, const std::string& where) {
     if (texts.size() != i || (!numbers.empty() && numbers.size() != i))
       throw UsageError(where + " is a list of texts, or of numbers");
   }
-  std::string text = list_text(texts);
+  std::string text = join_list(texts);
   if (numbers.empty()) return {ParameterKind::List, std::move(text), std::move(texts)};
   return {ParameterKind::Numbers, std::move(text), std::move(numbers)};
 }
@@ -163,7 +131,6 @@ bool is_of_numbers(ParameterKind kind) {
 
 // Whether the reader of users' values makes the declared value of the default's text.
 bool reads_back(const Parameter& parameter, const ParameterValue& declared) {
-  if (parameter.default_text.empty()) return true;
   ParameterMistakes found;
   const ParameterValues values =
       read_parameters(std::span<const Parameter>(&parameter, 1), {}, found);
@@ -194,8 +161,6 @@ class ParameterDeclaration {
     if (declared_) check_default();
     return std::move(parameter_);
   }
-
-  bool has_empty_default() const { return declared_ && declared_->text.empty(); }
 
  private:
   void take_default() {
@@ -260,11 +225,19 @@ class ParameterDeclaration {
     NumberRange& range = parameter_.range;
     read_bound("at_least", "above", range.least, range.open_below);
     read_bound("at_most", "below", range.most, range.open_above);
-    if (is_of_numbers(parameter_.kind) && !(range.least <= range.most))
-      fields_.report(fields_.has("at_least") ? "at_least" : "above", "leaves no legal number");
+    const bool is_int = parameter_.kind == ParameterKind::Int;
+    if (is_of_numbers(parameter_.kind) && !(is_int ? range.has_whole_number() : range.has_number()))
+      fields_.report(lower_bound_key(), "leaves no legal number");
     parameter_.choices = fields_.texts("one_of");
     if (!parameter_.choices.empty() && parameter_.kind != ParameterKind::Text)
       fields_.report("one_of", "is for texts");
+  }
+
+  // The bound that a range without a legal number is reported at.
+  const char* lower_bound_key() const {
+    for (const char* key : {"at_least", "above", "at_most"})
+      if (fields_.has(key)) return key;
+    return "below";
   }
 
   void read_bound(const char* closed, const char* open, double& end, bool& is_open) {
@@ -282,7 +255,7 @@ class ParameterDeclaration {
   // A default has to be what a user could write.
   void check_default() {
     if (reads_back(parameter_, declared_->value)) return;
-    fields_.report("default", "is " + shortened(parameter_.default_text) +
+    fields_.report("default", "is " + shortened(declared_->text) +
                                   (parameter_.choices.empty() ? ", which is not legal itself"
                                                               : ", which is not among one_of"));
   }
@@ -304,26 +277,22 @@ bool is_declaration(lua_State* lua) {
 }
 
 // The parameter whose default or declaration is on top.
-void read_parameter(lua_State* lua, const std::string& name, DeclaredParameters& parameters,
+void read_parameter(lua_State* lua, const std::string& name, std::vector<Parameter>& parameters,
                     Mistakes& mistakes) {
   const Mistakes::Inside inside(mistakes, name);
   const int top = lua_gettop(lua);
   try {
-    bool has_empty_default = false;
     if (is_declaration(lua)) {
       ParameterDeclaration declaration(lua, name, mistakes);
-      parameters.schema.push_back(declaration.read());
-      has_empty_default = declaration.has_empty_default();
+      parameters.push_back(declaration.read());
     } else {
       const Default declared = read_default(lua, "params." + name);
       Parameter parameter{.name = name, .kind = declared.kind, .default_text = declared.text};
       if (!reads_back(parameter, declared.value))
         mistakes.add("", "params." + name + " is " + shortened(declared.text) +
                              ", which is no legal default");
-      parameters.schema.push_back(std::move(parameter));
-      has_empty_default = declared.text.empty();
+      parameters.push_back(std::move(parameter));
     }
-    if (has_empty_default) parameters.empty_texts.push_back(name);
   } catch (const UsageError& error) {
     mistakes.add("", error.what());
   }
@@ -357,8 +326,8 @@ bool is_identifier(std::string_view text) noexcept {
   return text.size() <= kLongestParameter && cupel::is_identifier(text);
 }
 
-DeclaredParameters read_declared_parameters(lua_State* lua, int table, Mistakes& mistakes) {
-  DeclaredParameters parameters;
+std::vector<Parameter> read_declared_parameters(lua_State* lua, int table, Mistakes& mistakes) {
+  std::vector<Parameter> parameters;
   const Mistakes::Inside inside(mistakes, "params");
   lua_pushliteral(lua, "params");
   const int type = lua_rawget(lua, table);
@@ -383,8 +352,8 @@ DeclaredParameters read_declared_parameters(lua_State* lua, int table, Mistakes&
       lua_rawget(lua, -2);
       read_parameter(lua, std::string(name), parameters, mistakes);
       lua_pop(lua, 1);
-      if (!parameters.schema.empty() && parameters.schema.back().name == name)
-        bytes += text_size(parameters.schema.back());
+      if (!parameters.empty() && parameters.back().name == name)
+        bytes += text_size(parameters.back());
       if (bytes <= kMostParametersText) continue;
       mistakes.add("", "rule: params hold more than 16 KiB of text");
       break;

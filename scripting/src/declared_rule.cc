@@ -14,7 +14,7 @@ constexpr std::int64_t kMostOtherTrials = 100;
 constexpr std::size_t kLongestSummary = 1000;
 
 void check_functions(const NamedArguments& fields, const Mistakes& mistakes) {
-  // Of a misspelt key, one mistake is enough.
+  // A misspelt key is one mistake, and not a missing key besides.
   if (!fields.has("invoke_at_step") && !mistakes.suggests("invoke_at_step"))
     fields.report("invoke_at_step", "is not given: function(self, trial, step) ... end");
   for (const char* key : {"invoke_at_step", "required", "on_tick", "on_end"}) fields.function(key);
@@ -66,9 +66,7 @@ DeclaredRule read_declared_rule(lua_State* lua, int table, Mistakes& mistakes) {
   if (others < 0 || others > kMostOtherTrials)
     fields.report("other_trials", "is to be from 0 to 100");
   definition.other_trials = static_cast<std::size_t>(others);
-  DeclaredParameters parameters = read_declared_parameters(lua, table, mistakes);
-  definition.parameters = std::move(parameters.schema);
-  rule.empty_texts = std::move(parameters.empty_texts);
+  definition.parameters = read_declared_parameters(lua, table, mistakes);
   return rule;
 }
 

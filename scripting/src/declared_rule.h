@@ -14,8 +14,6 @@ namespace cupel::lua {
 /// The table that a script passed to cupel.rule, but for the functions of the rule.
 struct DeclaredRule {
   RuleDefinition definition;  ///< Without its functions, its file and its fingerprint.
-  /// The parameters whose default is the empty text, which in the schema is no default.
-  std::vector<std::string> empty_texts = {};
   /// The needs, where they are a table.
   std::optional<RuleNeeds> needs = std::nullopt;
   /// Whether the needs are a function of the parameters.

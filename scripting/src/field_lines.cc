@@ -39,7 +39,10 @@ class FieldFinder {
       const std::int64_t line = token_.line;
       std::optional<std::string> key = take_key();
       if (!key) key = std::to_string(++entries);
-      read_value(path.empty() ? *key : path + "." + *key, line);
+      if (key->empty())
+        skip_value();
+      else
+        read_value(path.empty() ? *key : path + "." + *key, line);
       if (token_.is_sign(",") || token_.is_sign(";")) advance();
     }
   }
@@ -60,14 +63,27 @@ class FieldFinder {
     }
     if (!token_.is_sign("[")) return std::nullopt;
     advance();
-    std::string key(token_.kind == Kind::Text     ? unquoted(token_.text)
-                    : token_.kind == Kind::Number ? token_.text
-                                                  : std::string_view());
+    rest = tokens_;
+    std::string key;
+    if (rest.next().is_sign("]")) {
+      if (token_.kind == Kind::Text) key = unquoted(token_.text);
+      if (token_.kind == Kind::Number) key = token_.text;
+    }
+    skip_to_closing_bracket();
     advance();
-    if (!token_.is_sign("]")) key.clear();
-    while (token_.kind != Kind::End && !token_.is_sign("=")) advance();
-    advance();
+    if (token_.is_sign("=")) advance();
     return key;
+  }
+
+  // Goes on to the bracket that closes a computed key.
+  void skip_to_closing_bracket() {
+    for (int brackets = 0; token_.kind != Kind::End; advance()) {
+      if (token_.kind != Kind::Sign) continue;
+      const char sign = token_.text.front();
+      if (brackets == 0 && sign == ']') return;
+      if (sign == '(' || sign == '[' || sign == '{') ++brackets;
+      if (sign == ')' || sign == ']' || sign == '}') --brackets;
+    }
   }
 
   // Takes the value of the field `path`, whose line is found here.

@@ -218,7 +218,8 @@ void LuaRule::rethrow(const ScriptError& error) const {
   if (const std::string line = script_->source().line(error.chunk, error.line); !line.empty())
     problem += ", in \"" + line + "\"";
   if (context_.step() >= 0) problem += ", at step " + std::to_string(context_.step());
-  if (!context_.looking_at().empty()) problem.append(", looking at ").append(context_.looking_at());
+  if (!context_.last_tensor().empty())
+    problem.append(", looking at ").append(context_.last_tensor());
   throw ScriptError(error.chunk, error.line, problem, error.limit, error.traceback);
 }
 

@@ -22,6 +22,7 @@ std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::R
     definition.needs_of = [runs, number](const ParameterValues& values) {
       return runs->needs(number, values);
     };
+  definition.problem_of = [runs](const std::exception& error) { return runs->problem_of(error); };
   definition.make_rule = [runs, number](Trial& base, const ParameterValues& values,
                                         std::vector<std::unique_ptr<Trial>> others) {
     return runs->make(number, base, values, std::move(others));
@@ -34,8 +35,15 @@ std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::R
 RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits,
                         const StoreSchemes& schemes) {
   RuleFile file;
+  std::shared_ptr<const lua::RuleSource> source;
   try {
-    const auto source = std::make_shared<const lua::RuleSource>(path, limits, schemes);
+    source = std::make_shared<const lua::RuleSource>(path, limits, schemes);
+  } catch (const Error& error) {
+    file.is_readable = false;
+    file.errors.push_back({.file = path, .message = error.what()});
+    return file;
+  }
+  try {
     auto script = std::make_unique<lua::RuleScript>(source);
     file.errors = script->problems();
     if (!file.errors.empty()) return file;

@@ -9,7 +9,7 @@
 namespace cupel::lua {
 namespace {
 
-constexpr std::size_t kMostKept = 100;
+constexpr std::size_t kMostKept = 100;  // of each phase
 
 // Between what was printed together there is a tab, which a line of the log would show as \x09.
 void log_line(const std::string& rule, std::string line) {
@@ -22,16 +22,20 @@ void log_line(const std::string& rule, std::string line) {
 void PrintedLines::add(std::string_view line) {
   if (!rule_.empty())
     log_line(rule_, std::string(line));
-  else if (kept_.size() < kMostKept)
+  else if (++in_phase_ <= kMostKept)
     kept_.emplace_back(line);
-  else
-    ++dropped_;
+}
+
+void PrintedLines::begin_phase() {
+  if (in_phase_ > kMostKept)
+    kept_.push_back("and " + std::to_string(in_phase_ - kMostKept) + " more lines");
+  in_phase_ = 0;
 }
 
 void PrintedLines::begin(const std::string& rule) {
+  begin_phase();
   rule_ = rule;
   for (std::string& line : kept_) log_line(rule_, std::move(line));
-  if (dropped_ > 0) log_line(rule_, "and " + std::to_string(dropped_) + " more lines");
   kept_.clear();
 }
 

@@ -51,10 +51,10 @@ void RuleContext::begin(Verdict& verdict, std::int64_t step, bool explaining) {
   step_ = step;
   explaining_ = explaining;
   has_read_ = false;
-  look_at({}, {}, 0);
+  set_last_tensor({}, {}, 0);
   observations_.clear();
   of_other_runs_.clear();
-  told_.clear();
+  explained_.clear();
 }
 
 void RuleContext::end() noexcept {
@@ -87,7 +87,7 @@ void RuleContext::skip_beside(lua_State* lua, Skip skip) {
 // What was read of a tensor, and what was counted of it if it is the one that is looked at.
 void RuleContext::forget(const Skip& skip) {
   std::string_view worker = skip.worker;
-  if (skip.tensor == looking_at_ && (worker.empty() || worker == worker_)) {
+  if (skip.tensor == last_tensor_ && (worker.empty() || worker == worker_)) {
     worker = worker_;
     verdict().count(-std::exchange(readings_, 0));
   }
@@ -107,12 +107,12 @@ void RuleContext::observe(std::string_view tensor, std::string_view worker, Read
                           .fired = false});
 }
 
-void RuleContext::tell(lua_State* lua, Observation observation) {
-  if (!explaining_ || told_.size() >= kMostObservations) return;
+void RuleContext::add_explanation(lua_State* lua, Observation observation) {
+  if (!explaining_ || explained_.size() >= kMostObservations) return;
   hold(lua, kGrowth * sizeof observation + taken_by(observation.tensor) +
                 taken_by(observation.worker) + taken_by(observation.read) +
                 taken_by(observation.compared));
-  told_.push_back(std::move(observation));
+  explained_.push_back(std::move(observation));
 }
 
 void RuleContext::add(lua_State* lua, Finding finding) {
@@ -126,10 +126,10 @@ void RuleContext::add(lua_State* lua, Finding finding) {
 void RuleContext::take_over_readings() {
   const Places places(observations_);
   std::set<std::string> by_itself;
-  for (Observation& told : told_) {
-    const std::size_t* const place = places.find(told.tensor, told.worker);
-    if (told.read.empty() && place != nullptr) told.read = observations_[*place].read;
-    by_itself.insert(told.tensor);
+  for (Observation& explained : explained_) {
+    const std::size_t* const place = places.find(explained.tensor, explained.worker);
+    if (explained.read.empty() && place != nullptr) explained.read = observations_[*place].read;
+    by_itself.insert(explained.tensor);
   }
   for (auto* const read : {&observations_, &of_other_runs_})
     std::erase_if(*read, [&](const Observation& observation) {
@@ -141,7 +141,7 @@ void RuleContext::explain() {
   if (!explaining_) return;
   take_over_readings();
   const std::size_t read = observations_.size();
-  for (Observation& told : told_) observations_.push_back(std::move(told));
+  for (Observation& explained : explained_) observations_.push_back(std::move(explained));
   const Places places(observations_);
   for (const Finding& finding : verdict_->findings()) {
     const std::size_t* const place = places.find(finding.tensor, finding.worker);

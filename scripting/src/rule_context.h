@@ -38,14 +38,15 @@ class RuleContext {
   bool is_judged(std::int64_t step) const noexcept { return step_ < 0 || step == step_; }
 
   /// The tensor that was asked for last.
-  std::string_view looking_at() const noexcept { return looking_at_; }
-  void look_at(std::string_view tensor) {
-    if (looking_at_ != tensor) look_at(kept_ = tensor, {}, 0);
+  std::string_view last_tensor() const noexcept { return last_tensor_; }
+  void set_last_tensor(std::string_view tensor) {
+    if (last_tensor_ != tensor) set_last_tensor(kept_ = tensor, {}, 0);
   }
   /// The same of one worker's, with so many readings that were counted before. Both names live as
   /// long as the trial.
-  void look_at(std::string_view tensor, std::string_view worker, std::int64_t readings) noexcept {
-    looking_at_ = tensor;
+  void set_last_tensor(std::string_view tensor, std::string_view worker,
+                       std::int64_t readings) noexcept {
+    last_tensor_ = tensor;
     worker_ = worker;
     readings_ = readings;
   }
@@ -54,10 +55,10 @@ class RuleContext {
   /// where the rule is to explain. The worker's name lives as long as the trial.
   template <class F>
   void read(std::string_view tensor, std::string_view worker, F&& reading) {
-    if (looking_at_ != tensor)
-      look_at(kept_ = tensor, worker, 0);
+    if (last_tensor_ != tensor)
+      set_last_tensor(kept_ = tensor, worker, 0);
     else if (worker_ != worker)
-      look_at(looking_at_, worker, 0);
+      set_last_tensor(last_tensor_, worker, 0);
     ++readings_;
     read_ahead(tensor, worker, reading);
   }
@@ -75,7 +76,7 @@ class RuleContext {
   /// The same of another run's, beside what was read of the one that is judged.
   void skip_beside(lua_State* lua, Skip skip);
   /// An observation of the rule's own, in place of the readings of that tensor.
-  void tell(lua_State* lua, Observation observation);
+  void add_explanation(lua_State* lua, Observation observation);
   void add(lua_State* lua, Finding finding);
 
  private:
@@ -89,13 +90,13 @@ class RuleContext {
   std::int64_t step_ = -1;
   bool explaining_ = false;
   bool has_read_ = false;
-  std::string_view looking_at_;
+  std::string_view last_tensor_;
   std::string_view worker_;    // whose it is, where that is known
   std::string kept_;           // of a name that does not live long enough
   std::int64_t readings_ = 0;  // of it
   std::vector<Observation> observations_;
   std::vector<Observation> of_other_runs_;
-  std::vector<Observation> told_;
+  std::vector<Observation> explained_;
   LuaState* holder_ = nullptr;
   std::size_t held_ = 0;
 };

@@ -53,8 +53,6 @@ void push_parameters(lua_State* lua, const DeclaredRule& rule, const ParameterVa
   for (const Parameter& parameter : known)
     if (const ParameterValue* const value = values.find(parameter.name))
       std::visit(SetValue{params, parameter.name}, *value);
-  for (const std::string& name : rule.empty_texts)
-    if (values.find(name) == nullptr) params.set(name, std::string_view());
   const NewTable metatable(lua, 2);
   metatable.set("__metatable", false);
   lua_pushlightuserdata(lua, const_cast<std::vector<Parameter>*>(&known));

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cupel/core/mutex.h"
+#include "cupel/rules/load_rules.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/rule_needs.h"
 #include "cupel/rules/rule_parameter.h"
@@ -17,8 +19,10 @@ namespace cupel::lua {
 
 /// The runs of a file of rules: one for each rule that is made, and no more.
 ///
-/// The run that read the definitions waits here for the first rule, and answers what rules need
-/// until then. The definitions of the file share one object; any thread may call it.
+/// A rule judges in a run in which needs() was called once, with its own parameters, and for no
+/// other rule. The run that read the definitions waits here for a rule; further runs are made when
+/// needs for other parameters are asked for, and wait for their rules. The definitions of the file
+/// share one object; any thread may call it.
 class RuleRuns {
  public:
   /// Takes the run that read the definitions, which has no problems.
@@ -27,30 +31,39 @@ class RuleRuns {
   /// The rules of the file, in its order.
   const std::vector<DeclaredRule>& rules() const noexcept { return rules_; }
 
-  /// Computes the needs of rule number `rule`. Runs the file where no run waits and the needs for
-  /// these values are not known from an earlier call. Throws ScriptError where the script fails.
+  /// Computes the needs of rule number `rule`, unless they are known from an earlier call. Throws
+  /// ScriptError where the script fails.
   RuleNeeds needs(std::size_t rule, const ParameterValues& values);
 
-  /// Makes the rule in the run that waits, or in a new one. Throws ScriptError where the script
-  /// fails.
+  /// Makes the rule in the run that waits for it, or in a new one. Throws ScriptError where the
+  /// script fails.
   std::unique_ptr<Rule> make(std::size_t rule, Trial& base, const ParameterValues& values,
                              std::vector<std::unique_ptr<Trial>> others);
 
+  /// Returns the place of an error that a function of the definitions threw.
+  RuleProblem problem_of(const std::exception& error) const;
+
  private:
-  struct KnownNeeds {
-    std::size_t rule;
-    ParameterValues values;
-    RuleNeeds needs;
+  // Needs that were computed.
+  struct Known {
+    std::size_t rule = 0;
+    ParameterValues values = {};
+    RuleNeeds needs = {};
+    std::unique_ptr<RuleScript> script =
+        nullptr;  // the run that waits for this rule; null: there is none
   };
-  RuleScript& waiting(std::size_t rule) CUPEL_REQUIRES(mutex_);
-  RuleNeeds needs_locked(std::size_t rule, const ParameterValues& values) CUPEL_REQUIRES(mutex_);
-  bool is_known(const KnownNeeds& known, std::size_t rule, const ParameterValues& values) const;
+  Known compute(std::size_t rule, const ParameterValues& values,
+                std::unique_ptr<RuleScript> script) const;
+  std::unique_ptr<RuleScript> new_run(std::size_t rule) const;
+  void remember(Known known) CUPEL_REQUIRES(mutex_);
+  bool is_of(const Known& known, std::size_t rule, const ParameterValues& values) const;
 
   const std::shared_ptr<const RuleSource> source_;
   const std::vector<DeclaredRule> rules_;
   Mutex mutex_;
-  std::unique_ptr<RuleScript> waiting_ CUPEL_GUARDED_BY(mutex_);  // Null: a rule took it.
-  std::deque<KnownNeeds> known_ CUPEL_GUARDED_BY(mutex_);         // The newest is last.
+  // The run that read the file. Null: a rule took it, or the needs of one were computed in it.
+  std::unique_ptr<RuleScript> first_ CUPEL_GUARDED_BY(mutex_);
+  std::deque<Known> known_ CUPEL_GUARDED_BY(mutex_);  // The newest is last.
 };
 
 }  // namespace cupel::lua

@@ -37,12 +37,12 @@ constexpr int kLevelsOfCall = 20;
 char made_key;
 
 // cupel.text(x): a number as messages have it.
-std::string number_text(Argument<double, "x"> x) { return short_text(x); }
+std::string number_text(Argument<LuaNumber, "x"> x) { return short_text((*x).value); }
 
 // cupel.comparison(x, "<", threshold): so short, unless both sides would then look the same.
-std::string comparison(Argument<double, "x"> x, Argument<std::string_view, "sign"> sign,
-                       Argument<double, "threshold"> threshold) {
-  return comparison_text(x, (*sign).substr(0, kLongestSign), threshold);
+std::string comparison(Argument<LuaNumber, "x"> x, Argument<std::string_view, "sign"> sign,
+                       Argument<LuaNumber, "threshold"> threshold) {
+  return comparison_text((*x).value, (*sign).substr(0, kLongestSign), (*threshold).value);
 }
 
 int run_work(lua_State* lua) {
@@ -161,7 +161,7 @@ int RuleScript::make_rule(lua_State* lua) {
   return 1;
 }
 
-// Registers the table on top, or an empty one in place of what is no table.
+// Registers the table on top. A value of another type is replaced by an empty table.
 void RuleScript::take_made(lua_State* lua) {
   MadeRule made{.site = site_of_call(lua), .is_table = lua_istable(lua, 1)};
   for (const MadeRule& other : made_)
@@ -188,7 +188,8 @@ void RuleScript::take_made(lua_State* lua) {
   lua_settop(lua, 1);
 }
 
-// Of the object and the results of the file.
+// Reads the tables of all calls of cupel.rule, and what the file returned. Its arguments are the
+// object and the results of the file.
 int RuleScript::examine(lua_State* lua) {
   auto& self = *static_cast<RuleScript*>(lua_touserdata(lua, 1));
   lua_remove(lua, 1);
@@ -281,8 +282,9 @@ void RuleScript::push_definition(std::size_t rule) {
 
 RuleNeeds RuleScript::needs(std::size_t rule, const ParameterValues& values) {
   RuleNeeds needs = rules_[rule].needs.value_or(RuleNeeds());
-  if (rules_[rule].has_needs_function)
-    protect([&](lua_State* lua) { needs = call_needs(lua, rule, values); });
+  if (!rules_[rule].has_needs_function) return needs;
+  printed_->begin_phase();
+  protect([&](lua_State* lua) { needs = call_needs(lua, rule, values); });
   return needs;
 }
 

@@ -71,12 +71,12 @@ void skip(Self self, TableArgument table) {
 }
 
 void explain(Self self, TableArgument table) {
-  const NamedArguments told = table.read({"tensor", "worker", "read", "compared"});
-  self.context.tell(self.lua, {.tensor = clipped(told.required_text("tensor")),
-                               .worker = clipped(told.text("worker")),
-                               .read = clipped(told.text("read")),
-                               .compared = clipped(told.text("compared")),
-                               .fired = false});
+  const NamedArguments explained = table.read({"tensor", "worker", "read", "compared"});
+  self.context.add_explanation(self.lua, {.tensor = clipped(explained.required_text("tensor")),
+                                          .worker = clipped(explained.text("worker")),
+                                          .read = clipped(explained.text("read")),
+                                          .compared = clipped(explained.text("compared")),
+                                          .fired = false});
 }
 
 bool is_explaining(Self self) { return self.context.explaining(); }

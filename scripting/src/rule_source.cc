@@ -15,6 +15,7 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/mutex.h"
+#include "cupel/core/source_line.h"
 #include "cupel/store/open_store.h"
 #include "lua_state.h"
 
@@ -24,7 +25,15 @@ namespace {
 constexpr std::size_t kMostModules = 100;
 // The text of all modules together, which does not count against the memory of a script.
 constexpr std::size_t kMostModulesText = std::size_t{2} << 20U;
-constexpr std::size_t kLongestSourceLine = 200;
+
+// Where the line behind the first one begins. For Lua, CR LF and LF CR are one end of a line.
+std::size_t behind_line(std::string_view text) {
+  const std::size_t end = text.find_first_of("\r\n");
+  if (end == std::string_view::npos) return text.size();
+  const bool is_pair = end + 1 < text.size() && (text[end + 1] == '\r' || text[end + 1] == '\n') &&
+                       text[end + 1] != text[end];
+  return end + (is_pair ? 2 : 1);
+}
 
 // Splits a path into its folder, "." where it has none, and the name.
 std::pair<std::string, std::string> split(const std::string& path) {
@@ -140,14 +149,8 @@ RuleProblem RuleSource::problem(std::string_view chunk, std::int64_t line, std::
 std::string RuleSource::line(std::string_view chunk, std::int64_t number) const {
   if (number < 1) return {};
   std::string_view rest = text_of(chunk);
-  for (; number > 1 && !rest.empty(); --number)
-    rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
-  const std::string_view line = rest.substr(0, rest.find('\n'));
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  const std::size_t size = line.find_last_not_of(" \t\r") - begin + 1;
-  return std::string(line.substr(begin, std::min(size, kLongestSourceLine))) +
-         (size > kLongestSourceLine ? "..." : "");
+  for (; number > 1 && !rest.empty(); --number) rest.remove_prefix(behind_line(rest));
+  return source_line(rest.substr(0, rest.find_first_of("\r\n")), 1);
 }
 
 std::string RuleSource::fingerprint() const {

@@ -18,8 +18,10 @@ constexpr std::array<std::string_view, 22> kKeywords = {
     "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
     "repeat",   "return", "then", "true", "until",  "while"};
 
+bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
+
 bool is_blank(char c) noexcept {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+  return c == ' ' || c == '\t' || c == '\f' || c == '\v' || is_line_end(c);
 }
 
 }  // namespace
@@ -52,30 +54,46 @@ SourceToken SourceTokens::next() noexcept {
     skip_long_bracket();
   } else {
     token.kind = SourceToken::Kind::Sign;
-    ++at_;
-    if (c == '.' || c == ':')
-      while (ahead() == c) ++at_;
-    else if (c == '=' && ahead() == '=')
-      ++at_;
+    at_ += size_of_sign();
   }
   token.text = text_.substr(begin, at_ - begin);
   return token;
 }
 
-void SourceTokens::skip_blanks_and_comments() noexcept {
-  for (;;) {
-    if (at_ < text_.size() && is_blank(text_[at_])) {
-      if (text_[at_] == '\n') ++line_;
+// Signs of two characters end with '=', or repeat their first one.
+std::size_t SourceTokens::size_of_sign() const noexcept {
+  const char c = ahead();
+  const char second = ahead(1);
+  if (c == '.' && second == '.') return ahead(2) == '.' ? 3 : 2;
+  const bool is_repeated = second == c && (c == ':' || c == '/' || c == '<' || c == '>');
+  const bool is_compared = second == '=' && (c == '=' || c == '~' || c == '<' || c == '>');
+  return is_repeated || is_compared ? 2 : 1;
+}
+
+// CR LF and LF CR are one end of a line.
+void SourceTokens::skip_line_end() noexcept {
+  const char first = ahead();
+  ++at_;
+  if (at_ < text_.size() && is_line_end(ahead()) && ahead() != first) ++at_;
+  ++line_;
+}
+
+void SourceTokens::skip_blanks() noexcept {
+  while (at_ < text_.size() && is_blank(ahead())) {
+    if (is_line_end(ahead()))
+      skip_line_end();
+    else
       ++at_;
-    } else if (ahead() == '-' && ahead(1) == '-') {
-      at_ += 2;
-      if (at_long_bracket())
-        skip_long_bracket();
-      else
-        at_ = std::min(text_.find_first_of("\r\n", at_), text_.size());
-    } else {
-      return;
-    }
+  }
+}
+
+void SourceTokens::skip_blanks_and_comments() noexcept {
+  for (skip_blanks(); ahead() == '-' && ahead(1) == '-'; skip_blanks()) {
+    at_ += 2;
+    if (at_long_bracket())
+      skip_long_bracket();
+    else
+      at_ = std::min(text_.find_first_of("\r\n", at_), text_.size());
   }
 }
 
@@ -90,13 +108,18 @@ void SourceTokens::skip_long_bracket() noexcept {
   std::size_t level = 0;
   for (++at_; ahead() == '='; ++at_) ++level;
   // Goes from one closing bracket to the next, up to that of the same level.
-  for (++at_; at_ < text_.size(); ++at_) {
-    if (text_[at_] == '\n') ++line_;
-    if (text_[at_] != ']') continue;
+  for (++at_; at_ < text_.size();) {
+    if (is_line_end(ahead())) {
+      skip_line_end();
+      continue;
+    }
+    const bool may_close = ahead() == ']';
+    ++at_;
+    if (!may_close) continue;
     std::size_t signs = 0;
-    while (signs < level && ahead(1 + signs) == '=') ++signs;
-    if (signs != level || ahead(1 + level) != ']') continue;
-    at_ += level + 2;
+    while (signs < level && ahead(signs) == '=') ++signs;
+    if (signs != level || ahead(level) != ']') continue;
+    at_ += level + 1;
     return;
   }
 }
@@ -110,18 +133,19 @@ void SourceTokens::skip_number() noexcept {
 }
 
 void SourceTokens::skip_text(char quote) noexcept {
-  for (++at_; at_ < text_.size() && ahead() != quote && ahead() != '\n'; ++at_) {
-    if (ahead() != '\\') continue;
+  for (++at_; at_ < text_.size() && ahead() != quote && !is_line_end(ahead());) {
+    const bool is_escape = ahead() == '\\';
     ++at_;
-    if (ahead() == '\n') ++line_;
-    if (ahead() != 'z') continue;
-    while (at_ + 1 < text_.size() && is_blank(ahead(1))) {
-      ++at_;
-      if (ahead() == '\n') ++line_;
+    if (!is_escape || at_ == text_.size()) continue;
+    if (is_line_end(ahead())) {
+      skip_line_end();
+      continue;
     }
+    const bool skips_blanks = ahead() == 'z';
+    ++at_;
+    if (skips_blanks) skip_blanks();
   }
-  at_ = std::min(at_, text_.size());
-  if (ahead() == quote) ++at_;
+  if (at_ < text_.size() && ahead() == quote) ++at_;
 }
 
 }  // namespace cupel::lua

@@ -11,10 +11,10 @@ struct SourceToken {
   /// Name: a name or a keyword. Text: a literal in quotes or long brackets. End: there are no more.
   enum class Kind : std::uint8_t { Name, Number, Text, Sign, End };
   Kind kind = Kind::End;
-  /// The token as the script has it, with its quotes. A sign is one character, but for "==" and
-  /// for dots and colons that follow each other.
+  /// The token as the script has it, with its quotes.
   std::string_view text = {};
-  std::int64_t line = 0;  ///< The line of the token's first character, from 1.
+  /// The line of the token's first character, from 1. CR, LF and the two together end a line.
+  std::int64_t line = 0;
 
   bool is_sign(std::string_view sign) const noexcept { return kind == Kind::Sign && text == sign; }
   bool is_name(std::string_view name) const noexcept { return kind == Kind::Name && text == name; }
@@ -34,6 +34,9 @@ class SourceTokens {
  private:
   char ahead(std::size_t by = 0) const noexcept;
   bool at_long_bracket() const noexcept;
+  std::size_t size_of_sign() const noexcept;
+  void skip_line_end() noexcept;
+  void skip_blanks() noexcept;
   void skip_blanks_and_comments() noexcept;
   void skip_long_bracket() noexcept;
   void skip_number() noexcept;

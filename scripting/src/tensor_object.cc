@@ -49,7 +49,7 @@ struct AskedTensor {
   static AskedTensor from_lua(lua_State* lua, int place) {
     LuaState::of(lua).charge(lua, kQuery);
     auto& self = check_object<TensorObject>(lua, place);
-    self.trial.context.look_at(self.tensor.name());
+    self.trial.context.set_last_tensor(self.tensor.name());
     return {self, lua};
   }
 };
@@ -82,19 +82,21 @@ struct Place {
 
 // Records a reading of a global step in the verdict, where that step is judged.
 template <class F>
-void tell(const TensorObject& self, std::int64_t step, std::string_view worker, F&& reading) {
+void report_reading(const TensorObject& self, std::int64_t step, std::string_view worker,
+                    F&& reading) {
   if (self.trial.is_judged(step))
-    self.trial.context.read(self.tensor.name(), worker, [&] { return self.trial.told(reading()); });
+    self.trial.context.read(self.tensor.name(), worker,
+                            [&] { return self.trial.described(reading()); });
   else
     self.trial.context.read_beside();
 }
 
 template <class F>
-void tell(const TensorObject& self, const TensorRecord& record, F&& reading) {
-  tell(self, record.step, record.worker, reading);
+void report_reading(const TensorObject& self, const TensorRecord& record, F&& reading) {
+  report_reading(self, record.step, record.worker, reading);
 }
 
-void tell_nan(const TensorObject& self, std::int64_t step) {
+void report_nan(const TensorObject& self, std::int64_t step) {
   if (self.trial.is_judged(step)) self.trial.context.verdict().saw_nan();
 }
 
@@ -130,7 +132,7 @@ RawValue value(AskedTensor asked, StepArgument step, Place place) {
   const TensorObject& self = asked.self;
   const TensorRecord record = place.record(self, step);
   TensorValue value = read_value(asked.lua, self.tensor, record);
-  tell(self, record, [] { return Reading{"the raw value"}; });
+  report_reading(self, record, [] { return Reading{"the raw value"}; });
   return {std::move(value), what(self.tensor, step)};
 }
 
@@ -144,10 +146,10 @@ struct NumberAndOrigin {
   }
 };
 
-NumberAndOrigin told_number(const TensorObject& self, std::int64_t step, std::string_view worker,
-                            const TensorNumber& number) {
-  if (std::isnan(number.value)) tell_nan(self, step);
-  tell(self, step, worker, [&] {
+NumberAndOrigin reported_number(const TensorObject& self, std::int64_t step,
+                                std::string_view worker, const TensorNumber& number) {
+  if (std::isnan(number.value)) report_nan(self, step);
+  report_reading(self, step, worker, [&] {
     return Reading{std::string(number.origin_text()), short_text(number.value)};
   });
   return {number};
@@ -162,10 +164,10 @@ std::optional<NumberAndOrigin> reduction_value(AskedTensor asked, StepArgument s
   const Reduction reduction = require_reduction((*text).substr(0, 100), choice.abs);
   // What most rules ask for, at most steps.
   if (const auto saved = self.tensor.find_reduction(step, reduction, choice.mode, choice.worker))
-    return told_number(self, saved->step, saved->worker, {saved->value, reduction});
+    return reported_number(self, saved->step, saved->worker, {saved->value, reduction});
   const TensorRecord record = self.tensor.record(step, choice.mode, choice.worker);
   if (const auto derived = saved_number(record, reduction))
-    return told_number(self, record.step, record.worker, *derived);
+    return reported_number(self, record.step, record.worker, *derived);
   if (choice.saved) {
     self.trial.context.read_beside();
     return std::nullopt;
@@ -177,8 +179,8 @@ std::optional<NumberAndOrigin> reduction_value(AskedTensor asked, StepArgument s
           // which throws the reason why there is none
           : self.tensor.reduction_value(step, to_string(reduction),
                                         {.mode = choice.mode, .worker = choice.worker});
-  return told_number(self, record.step, record.worker,
-                     {computed, reduction, TensorNumber::Origin::Value});
+  return reported_number(self, record.step, record.worker,
+                         {computed, reduction, TensorNumber::Origin::Value});
 }
 
 // The saved reductions, by name.
@@ -194,7 +196,7 @@ struct ReductionTable {
 
 ReductionTable reduction_values(AskedTensor asked, StepArgument step, Place place) {
   const TensorRecord record = place.record(asked.self, step);
-  tell(asked.self, record, [] { return Reading{"the saved reductions"}; });
+  report_reading(asked.self, record, [] { return Reading{"the saved reductions"}; });
   return {record.reductions};
 }
 
@@ -204,7 +206,7 @@ IntegerList shape(AskedTensor asked, StepArgument step, Place place) {
   const TensorObject& self = asked.self;
   const TensorRecord record = place.record(self, step);
   const Shape shape = self.tensor.shape(step, place.choice.mode, place.choice.worker);
-  tell(self, record, [] { return Reading{"the shape"}; });
+  report_reading(self, record, [] { return Reading{"the shape"}; });
   return extents_of(shape);
 }
 
@@ -216,8 +218,8 @@ std::optional<CountTable> counts(AskedTensor asked, StepArgument step, Place pla
     self.trial.context.read_beside();
     return std::nullopt;
   }
-  if (record.counts->nan > 0) tell_nan(self, record.step);
-  tell(self, record, [] { return Reading{"the counts"}; });
+  if (record.counts->nan > 0) report_nan(self, record.step);
+  report_reading(self, record, [] { return Reading{"the counts"}; });
   return CountTable{*record.counts, record.counts->zero};
 }
 
@@ -292,14 +294,14 @@ int trial_tensor(lua_State* lua) {
   lua_getiuservalue(lua, 1, 1);
   lua_pushvalue(lua, 2);
   if (lua_rawget(lua, -2) == LUA_TUSERDATA) {
-    trial.context.look_at(find_object<TensorObject>(lua, -1)->tensor.name());
+    trial.context.set_last_tensor(find_object<TensorObject>(lua, -1)->tensor.name());
     return 1;
   }
   lua_pop(lua, 1);
   // No tensor has a longer one, and errors hold it several times.
   const std::string_view name =
       read_argument<std::string_view>(lua, 2, "name").substr(0, kLongestTensorName + 1);
-  trial.context.look_at(name);
+  trial.context.set_last_tensor(name);
   push_object(lua,
               std::make_shared<TensorObject>(TensorObject{tensor_of(trial.trial, name), trial}));
   lua_pushvalue(lua, 2);

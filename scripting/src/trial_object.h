@@ -63,7 +63,7 @@ struct TrialObject {
   /// Whether readings of a global step belong to the verdict.
   bool is_judged(std::int64_t step) const noexcept { return is_other || context.is_judged(step); }
   /// What was read of it.
-  Reading told(Reading reading) const {
+  Reading described(Reading reading) const {
     if (is_other) reading.run = trial.name();
     return reading;
   }

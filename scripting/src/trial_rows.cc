@@ -71,7 +71,7 @@ class Gatherer {
     if (rows_.rows.size() == rows_.rows.capacity()) grow();
     for (const TensorNumber& number : found_) {
       rows_.numbers.push_back(number.value);
-      tell(record, number);
+      report_reading(record, number);
     }
     if (reductions_.empty()) trial_.context.read_beside();
     rows_.rows.push_back({&record.tensor(), record.worker(), trial_.is_judged(record.step())});
@@ -98,12 +98,12 @@ class Gatherer {
     trial_.context.skip_beside(lua_, std::move(skip));
   }
 
-  void tell(const RecordView& record, const TensorNumber& number) {
+  void report_reading(const RecordView& record, const TensorNumber& number) {
     RuleContext& context = trial_.context;
     if (!trial_.is_judged(record.step())) return context.read_beside();
     if (std::isnan(number.value)) context.verdict().saw_nan();
     context.read_ahead(record.tensor(), record.worker(), [&] {
-      return trial_.told({std::string(number.origin_text()), short_text(number.value)});
+      return trial_.described({std::string(number.origin_text()), short_text(number.value)});
     });
   }
 
@@ -165,8 +165,8 @@ int next_row(lua_State* lua) {
   if (rows.next == rows.rows.size()) return 0;
   const std::size_t at = rows.next++;
   const Row& row = rows.rows[at];
-  rows.context.look_at(*row.tensor, row.worker,
-                       row.is_judged ? static_cast<std::int64_t>(rows.width) : 0);
+  rows.context.set_last_tensor(*row.tensor, row.worker,
+                               row.is_judged ? static_cast<std::int64_t>(rows.width) : 0);
   constexpr std::size_t kBeside = 4;
   if (rows.width + kBeside > LUA_MINSTACK)
     luaL_checkstack(lua, static_cast<int>(rows.width + kBeside), nullptr);

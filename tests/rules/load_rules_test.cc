@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -54,7 +55,7 @@ const RuleCatalog& catalog() {
 }
 
 // The files of rules that there are: "two.lua" has First and Second, "one.lua" has Only, "bad.lua"
-// has two errors.
+// has two errors. "absent.lua" cannot be read.
 RuleFile read_file(const std::string& path) {
   RuleFile file;
   const auto add = [&](const char* name) {
@@ -69,6 +70,9 @@ RuleFile read_file(const std::string& path) {
   } else if (path == "one.lua") {
     add("Only");
     file.warnings.push_back({.file = path, .line = 1, .message = "is old"});
+  } else if (path == "absent.lua") {
+    file.is_readable = false;
+    file.errors.push_back({.file = path, .message = "there is no file " + path});
   } else {
     file.errors.push_back({.file = path, .line = 2, .source_line = "x =", .message = "no value"});
     file.errors.push_back({.file = path, .line = 7, .message = "no name", .hint = "add one"});
@@ -146,8 +150,9 @@ TEST(LoadRules, gives_other_runs_as_a_parameter_to_a_rule_that_has_one) {
   const LoadedRules loaded =
       load_rules({.specs = {"SimilarAcrossRuns,other_trial_0=runs/a"}}, builtin_rules(), read_file);
   ASSERT_THAT(loaded.rules, SizeIs(1));
-  EXPECT_THAT(loaded.rules[0].parameters, ElementsAre(Pair("other_trials", "runs/a")));
-  EXPECT_THAT(loaded.rules[0].other_trials, IsEmpty());
+  EXPECT_THAT(loaded.rules[0].all_parameters(), ElementsAre(Pair("other_trials", "runs/a")));
+  EXPECT_THAT(loaded.rules[0].other_trials, ElementsAre("runs/a"));
+  EXPECT_EQ(loaded.rules[0].fingerprint(), "other_trials=runs/a\n");
 }
 
 // ---- Files of rules
@@ -168,7 +173,7 @@ TEST(LoadRules, prefers_the_exact_name_of_a_rule_in_a_file) {
     return file;
   };
   const LoadedRules loaded =
-      load_rules({.specs = {"f.lua:too_large", "f.lua:tooLarge"}}, catalog(), read);
+      load_rules({.specs = {"f.lua:too_large", "f.lua:TooLarge"}}, catalog(), read);
   EXPECT_THAT(names_of(loaded), ElementsAre("too_large", "TooLarge"));
 }
 
@@ -227,6 +232,20 @@ TEST(LoadRules, reports_what_the_needs_of_a_rule_throw) {
   const LoadedRules loaded = load_rules({.specs = {"Fails"}}, rules, read_file);
   EXPECT_THAT(texts_of(loaded.errors), ElementsAre("no needs today"));
   EXPECT_THAT(loaded.rules, IsEmpty());
+}
+
+TEST(LoadRules, reports_what_the_needs_of_a_rule_in_a_file_throw_with_the_place) {
+  const auto read = [](const std::string& path) {
+    RuleDefinition definition = rule_named("Fails");
+    definition.file = path;
+    definition.needs_of = [](const ParameterValues&) -> RuleNeeds { throw Error("no needs"); };
+    definition.problem_of = [path](const std::exception& error) {
+      return RuleProblem{.file = path, .line = 3, .source_line = "x", .message = error.what()};
+    };
+    return RuleFile{{std::make_shared<const RuleDefinition>(std::move(definition))}, {}, {}};
+  };
+  EXPECT_THAT(texts_of(load_rules({.specs = {"f.lua"}}, catalog(), read).errors),
+              ElementsAre("f.lua:3: no needs, in \"x\""));
 }
 
 // ---- Problems as text
@@ -372,7 +391,7 @@ TEST_F(Configurations, read_how_the_rule_is_run) {
   EXPECT_FALSE(rule_with(texts + R"("RunnerParameters": null)").start_step);
   EXPECT_THAT(warnings(R"([{"RuleConfigurationName": "Texts",
                             "RunnerParameters": {"workers": "a, b"}}])"),
-              ElementsAre(HasSubstr("rules look at all workers")));
+              ElementsAre(HasSubstr("rules judge the tensors of all workers")));
 }
 
 TEST_F(Configurations, warn_of_unknown_keys_but_not_of_the_services) {
@@ -453,6 +472,19 @@ TEST_F(Configurations, report_the_errors_of_their_files_behind_their_own) {
   EXPECT_EQ(loaded.errors[0].line, 3);
   EXPECT_EQ(loaded.errors[1].file, "bad.lua");
   EXPECT_EQ(loaded.errors[2].file, "bad.lua");
+}
+
+TEST_F(Configurations, report_a_file_that_cannot_be_read_at_the_entry_and_once) {
+  const LoadedRules loaded = load(R"([
+    {"RuleConfigurationName": "x", "RuleParameters": {"rule_to_invoke": "A",
+     "source_s3_uri": "absent.lua"}},
+    {"RuleConfigurationName": "y", "RuleParameters": {"source_s3_uri": "absent.lua"}}])");
+  ASSERT_THAT(loaded.errors, SizeIs(1));
+  EXPECT_THAT(loaded.errors[0].file, EndsWith("rules.json"));
+  EXPECT_EQ(loaded.errors[0].line, 3);
+  EXPECT_EQ(loaded.errors[0].message, "x: there is no file absent.lua");
+  EXPECT_THAT(texts_of(load_specs({"absent.lua"}).errors),
+              ElementsAre("there is no file absent.lua"));
 }
 
 TEST_F(Configurations, of_a_key_given_twice_have_the_last) {

@@ -142,10 +142,9 @@ TEST(RuleDefinition, finds_every_mistake_without_a_run) {
       {{"limit", "1"}, {"maybe", "2"}, {"steps", "x"}, {"patterns", "("}, {"colour", "red"}});
   std::vector<std::string> texts;
   for (const Mistake& mistake : mistakes.all()) texts.push_back(mistake.message);
-  EXPECT_THAT(
-      texts,
-      ElementsAre(HasSubstr("parameter steps is \"x\""), HasSubstr("parameter patterns: "),
-                  "maybe and limit exclude each other", HasSubstr("unknown parameter \"colour\"")));
+  EXPECT_THAT(texts,
+              ElementsAre(HasSubstr("parameter steps is \"x\""), HasSubstr("parameter patterns: "),
+                          HasSubstr("unknown parameter \"colour\"")));
   EXPECT_THAT(Echo::definition().mistakes_in({}).all(), IsEmpty());
 }
 
@@ -269,7 +268,85 @@ TEST(RuleCatalog, refuses_definitions_that_are_wrong_in_themselves) {
               HasSubstr("has two parameters limit"));
   EXPECT_THAT(refused([](auto& definition) { definition.parameters[0].required = true; }),
               HasSubstr("requires limit, which has a default"));
+  EXPECT_THAT(refused([](auto& definition) { definition.name = "all"; }),
+              HasSubstr("has the name of the set of all rules"));
+  EXPECT_THAT(refused([](auto& definition) { definition.name = "All"; }),
+              HasSubstr("has the name of the set of all rules"));
   EXPECT_THAT(catalog.definitions(), IsEmpty());
+}
+
+TEST(RuleCatalog, refuses_a_parameter_of_which_no_number_is_legal) {
+  const auto refused = [](Parameter parameter) {
+    RuleCatalog catalog;
+    RuleDefinition definition = Echo::definition();
+    definition.parameters = {std::move(parameter)};
+    return usage_error([&] { catalog.add(definition); });
+  };
+  const std::string kNothingThrown = "nothing was thrown";
+  constexpr auto kFloat = ParameterKind::Float;
+  constexpr auto kInt = ParameterKind::Int;
+  const NumberRange between{.least = 0.5, .most = 0.7};
+  EXPECT_EQ(refused({.name = "a", .kind = kFloat, .range = between}), kNothingThrown);
+  EXPECT_EQ(refused({.name = "a", .kind = kInt, .range = {.least = 1, .most = 1}}), kNothingThrown);
+  EXPECT_EQ(refused({.name = "a", .kind = kInt, .range = {.least = 0.5, .most = 1}}),
+            kNothingThrown);
+  EXPECT_EQ(refused({.name = "a", .kind = kInt, .range = {.most = 0}}), kNothingThrown);
+  for (const Parameter& parameter : std::vector<Parameter>{
+           {.name = "a", .kind = kInt, .range = between},
+           {.name = "a", .kind = kInt, .range = {.least = 1e300}},
+           {.name = "a",
+           .kind = kInt,
+           .range = {.least = 1, .most = 2, .open_below = true, .open_above = true}},
+           {.name = "a", .kind = kFloat, .range = {.least = 2, .most = 1}},
+           {.name = "a", .kind = kFloat, .range = {.least = 1, .most = 1, .open_below = true}},
+           {.name = "a", .kind = kFloat, .range = {.least = 1, .most = 1, .open_above = true}}})
+    EXPECT_THAT(refused(parameter), HasSubstr("has a parameter a, of which no number is legal"));
+}
+
+TEST(RuleDefinition, takes_the_empty_text_for_a_default) {
+  const Parameter parameter{.name = "text", .default_text = ""};
+  ParameterMistakes mistakes;
+  const ParameterValues values = read_parameters({&parameter, 1}, {}, mistakes);
+  EXPECT_TRUE(mistakes.empty());
+  EXPECT_EQ(values.get<std::string>("text"), "");
+  EXPECT_FALSE(values.is_given("text"));
+}
+
+// A rule whose check fails where a member is not filled.
+class Checked final : public Rule {
+ public:
+  struct Options {
+    double limit = -1;
+    std::vector<double> pair;
+  };
+  static RuleDefinition definition() {
+    return define_rule<Checked>({.name = "Checked"},
+                                {option(&Options::limit, {.name = "limit", .required = true}),
+                                 option(&Options::pair, {.name = "pair", .default_text = "1,2"})});
+  }
+  static void check(const Options& options, const ParameterValues& /*values*/,
+                    ParameterMistakes& mistakes) {
+    if (options.limit < 0 || options.pair.size() < 2) mistakes.add("limit is not filled");
+  }
+  using Rule::Rule;
+  Checked(Trial& base, const Options& /*options*/) : Rule(base) {}
+  Verdict invoke_at_step(std::int64_t /*step*/) override { return {}; }
+};
+
+TEST(RuleDefinition, is_checked_as_a_whole_only_where_all_members_are_filled) {
+  const auto messages = [](const RuleParameters& given) {
+    std::vector<std::string> all;
+    const ParameterMistakes mistakes = Checked::definition().mistakes_in(given);
+    for (const Mistake& mistake : mistakes.all()) all.push_back(mistake.message);
+    return all;
+  };
+  EXPECT_THAT(messages({}), ElementsAre("limit is not given"));
+  EXPECT_THAT(messages({{"limit", "x"}}), ElementsAre(HasSubstr("parameter limit is \"x\"")));
+  EXPECT_THAT(messages({{"limit", "1"}, {"pair", "x"}}), ElementsAre(HasSubstr("parameter pair")));
+  EXPECT_THAT(messages({{"limit", "1"}, {"pair", "1"}}), ElementsAre("limit is not filled"));
+  EXPECT_THAT(messages({{"limit", "-1"}, {"unknown", "1"}}),
+              ElementsAre("limit is not filled", HasSubstr("unknown parameter")));
+  EXPECT_THAT(messages({{"limit", "1"}}), IsEmpty());
 }
 
 }  // namespace

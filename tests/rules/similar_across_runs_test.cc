@@ -41,6 +41,19 @@ TEST_F(SimilarAcrossRuns, waits_until_the_other_run_has_come_so_far) {
                           "end Rule NoIssuesFound"));
 }
 
+TEST_F(SimilarAcrossRuns, takes_the_other_run_of_a_configuration) {
+  run_.save(0, {raw("w", {1})}).finish();
+  other_.save(0, {raw("w", {2})}).finish();
+  Trial trial = here_.open();
+  RuleConfiguration configuration{.definition = builtin_rules().find("SimilarAcrossRuns"),
+                                  .other_trials = {(scratch_ / "other").string()}};
+  RuleRunner runner(trial);
+  runner.add(configuration.make(trial));
+  EXPECT_THAT(run_all(runner).lines,
+              ElementsAre("0 SimilarAcrossRuns IssuesFound", "end SimilarAcrossRuns IssuesFound"));
+  EXPECT_FALSE(configuration.needs().tensors.empty());
+}
+
 TEST_F(SimilarAcrossRuns, is_refused_where_the_other_run_is_not_there) {
   run_.save(0, {raw("w", {1})});
   Trial trial = here_.open();

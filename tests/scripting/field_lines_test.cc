@@ -1,6 +1,5 @@
 #include "../../scripting/src/field_lines.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,12 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../../scripting/src/source_tokens.h"
-
 namespace cupel {
 namespace {
-
-using ::testing::ElementsAre;
 
 // The line in which a field is written, of the call in line `call_line`.
 std::int64_t line_of(const std::string& script, const std::string& path, std::int64_t call_line = 1,
@@ -154,16 +149,22 @@ TEST(FieldLines, any_text_has_some_line) {
     EXPECT_EQ(line_of(text, "a.b"), 1) << text;
 }
 
-// ---- tokens ----
+TEST(FieldLines, a_computed_key_ends_at_its_bracket) {
+  for (const char* const key :
+       {"1 <= 2 and 'b' or 'c'", "a >= 1", "a ~= t[1 <= 2]", "a == 1", "(f(1, 2))", "{ a = 1 }",
+        " [[b]] .. 'c'", "function() return t[1] == 2, 3 end", "{ '}' }"}) {
+    const std::string script =
+        std::string("return cupel.rule {\n [") + key + "] = 'K',\n a = 1,\n params = {\n b = 2 } }";
+    EXPECT_EQ(line_of(script, "a"), 3) << key;
+    EXPECT_EQ(line_of(script, "params.b"), 5) << key;
+    EXPECT_EQ(line_of(script, ""), 1) << key;
+  }
+}
 
-TEST(SourceTokens, are_those_of_Lua) {
-  lua::SourceTokens tokens("a.b ~= 0x1p-4 .. 'x\\'y' == [=[ ]] ]=] ::l:: -- c\n...");
-  std::vector<std::string> texts;
-  lua::SourceToken token;
-  while ((token = tokens.next()).kind != lua::SourceToken::Kind::End)
-    texts.emplace_back(token.text);
-  EXPECT_THAT(texts, ElementsAre("a", ".", "b", "~", "=", "0x1p-4", "..", "'x\\'y'",
-                                 "==", "[=[ ]] ]=]", "::", "l", "::", "..."));
+TEST(FieldLines, lines_end_with_any_of_Luas_ends) {
+  for (const std::string end : {"\n", "\r", "\r\n", "\n\r"})
+    EXPECT_EQ(line_of("return cupel.rule {" + end + "a = [[" + end + "]]," + end + "b = 1 }", "b"),
+              4);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Lines mistakes_of(const std::string& text) {
 
 std::string kind_and_default(const Parameter& parameter) {
   return parameter.name + " " + std::string(to_string(parameter.kind)) + " " +
-         (parameter.required ? "required" : parameter.default_text);
+         (parameter.required ? "required" : parameter.default_text.value_or(""));
 }
 
 TEST(LuaRuleDefinition, has_name_summary_and_parameters_of_its_rule) {

@@ -270,5 +270,44 @@ TEST(LuaRuleErrors, a_tensor_that_is_saved_later_is_not_proposed) {
   EXPECT_THAT(rule.error(0), Not(HasSubstr("did you mean")));
 }
 
+// ---- needs ----
+
+LoadedRules loaded(const std::string& spec, const ScriptLimits& limits = {}) {
+  return load_rules({.specs = {spec}}, builtin_rules(), lua_rule_reader(limits));
+}
+
+TEST(LuaRuleErrors, of_needs_have_their_place) {
+  const RuleFiles files;
+  const std::string path = files.write(
+      "rule.lua",
+      "return cupel.rule { name = 'N', params = { x = 1 },\n"
+      "  needs = function(p)\n    if p.x == 1 then error('boom') end\n"
+      "    if p.x == 2 then while true do end end\n    return { reductions = 'meen' } end,\n"
+      "  invoke_at_step = function() end }");
+  const auto error = [&](const std::string& x) {
+    const LoadedRules rules = loaded(path + ",x=" + x, {.instructions = 100'000});
+    EXPECT_EQ(rules.errors.size(), 1U);
+    return rules.errors.empty() ? "" : problem_text(rules.errors[0]);
+  };
+  EXPECT_EQ(error("1"), "rule.lua:3: boom, in \"if p.x == 1 then error('boom') end\"");
+  EXPECT_EQ(error("2"),
+            "rule.lua:4: the limit of 100000 instructions is reached, in \"if p.x == 2 then while "
+            "true do end end\"");
+  EXPECT_THAT(error("3"), ::testing::StartsWith("rule.lua:2: N: needs: reductions: "));
+}
+
+TEST(LuaRuleErrors, of_a_file_that_cannot_be_read_are_known_as_such) {
+  EXPECT_FALSE(read_lua_rules("/nowhere/rule.lua").is_readable);
+  EXPECT_TRUE(RuleFiles().read("nonsense").is_readable);
+}
+
+TEST(LuaRuleErrors, are_none_where_a_text_is_a_number) {
+  JudgedRule rule(losses(1), rule_text("self:issue { tensor = cupel.text('0x10'), value = 1, "
+                                       "message = cupel.comparison('3', '<', ' 4 ') }"));
+  const Finding finding = rule.verdict(0).findings().at(0);
+  EXPECT_EQ(finding.tensor, "16");
+  EXPECT_EQ(finding.message, "3 < 4");
+}
+
 }  // namespace
 }  // namespace cupel::testing

@@ -125,5 +125,34 @@ TEST(LuaRuleParameters, all_mistakes_in_parameters_are_reported_at_once) {
             "none, number, numbers, open, text, texts, whole");
 }
 
+TEST(LuaRuleParameters, an_empty_text_is_a_default_of_the_schema) {
+  const RuleFiles files;
+  const auto rule =
+      files.rule(rule_text("", "params = { a = '', b = { default = '', one_of = { 'x' } } }"));
+  ASSERT_EQ(rule->parameters.size(), 2U);
+  for (const Parameter& parameter : rule->parameters) EXPECT_EQ(parameter.default_text, "");
+}
+
+TEST(LuaRuleParameters, a_range_without_a_legal_number_is_refused) {
+  const auto refused = [](const std::string& range) {
+    return mistake_in(rule_text("", "params = { a = { required = true, " + range + " } }"));
+  };
+  const std::string key = "params.a: ";
+  EXPECT_THAT(refused("kind = 'float', above = 1, below = 1"),
+              HasSubstr(key + "above leaves no legal number"));
+  EXPECT_THAT(refused("kind = 'float', at_least = 1, below = 1"),
+              HasSubstr(key + "at_least leaves no legal number"));
+  EXPECT_THAT(refused("kind = 'int', at_least = 0.5, at_most = 0.7"),
+              HasSubstr(key + "at_least leaves no legal number"));
+  EXPECT_THAT(refused("kind = 'int', above = 1, below = 2"),
+              HasSubstr(key + "above leaves no legal number"));
+  EXPECT_THAT(refused("kind = 'int', at_most = -1e300"),
+              HasSubstr(key + "at_most leaves no legal number"));
+  for (const char* range :
+       {"kind = 'float', at_least = 1, at_most = 1", "kind = 'int', above = 0, below = 2",
+        "kind = 'int', at_least = 0.5", "kind = 'float', above = 0.5, below = 0.6"})
+    EXPECT_EQ(refused(range), "") << range;
+}
+
 }  // namespace
 }  // namespace cupel::testing

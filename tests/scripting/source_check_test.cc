@@ -53,12 +53,22 @@ TEST(SourceCheck, what_is_no_code_has_no_chains) {
   for (const std::string& text :
        {"-- a" + many, "--[[ a" + many + "\n]] x = 1", "x = 'a" + many + "'",
         "x = \"a\\\"" + many + "\"", "x = [==[ a]] " + many + "]==]",
-        "x = 'a\\z  \n  " + many + "'", "x = 1.5" + repeated(" + .5 + 0x.8p-1", 100)})
+        "x = 'a\\z  \n  " + many + "'", "x = 'a\\\r\n" + many + "'", "x = 'a\\\n\r" + many + "'",
+        "x = 'a\\z\r\n\n\r" + many + "'", "x = [=[\r\n]]" + many + "]=]",
+        "--[==[]=]\r" + many + "]==]", "x = 1.5" + repeated(" + .5 + 0x.8p-1", 100)})
     EXPECT_EQ(line_of(text), std::nullopt) << text;
 }
 
-TEST(SourceCheck, the_line_is_told) {
+TEST(SourceCheck, the_line_of_a_long_chain_is_returned) {
   EXPECT_EQ(line_of("--[[\n\n]] local s = 'a\\\nb'\nreturn a" + repeated(".x", 51)), 5);
+}
+
+TEST(SourceCheck, an_escaped_end_of_line_does_not_hide_the_code_behind_a_text) {
+  for (const char* const end : {"\n", "\r", "\r\n", "\n\r"}) {
+    const std::string text = std::string("local x = \"\\") + end + "\"; return a";
+    EXPECT_EQ(line_of(text + repeated(".x", 51)), 2) << end;
+    EXPECT_EQ(line_of("local x = '\\z " + std::string(end) + "' return a" + repeated(".x", 51)), 2);
+  }
 }
 
 TEST(SourceCheck, brackets_that_do_not_fit_are_left_to_Lua) {
@@ -69,9 +79,13 @@ TEST(SourceCheck, brackets_that_do_not_fit_are_left_to_Lua) {
 TEST(SourceCheck, a_script_whose_error_would_take_all_of_the_stack_is_not_read) {
   Script script;
   const std::string start = "local a = {} a.x = a a[a] = a return a";
-  for (const char* const part : {".x", "[a]", "['x']", "--[[]].x"})
-    EXPECT_THAT(script.error(start + repeated(part, 90'000) + " + 1").problem,
-                HasSubstr("more than 50 fields, indices and methods in a row"));
+  for (const char* const text : {"", "'\\\r\n', ", "'\\\n\r', ", "'\\z\r\n', ", "[[\r]]['x'], "})
+    for (const char* const part : {".x", "[a]", "['x']", "--[[]].x"})
+      EXPECT_THAT(script
+                      .error(start.substr(0, start.size() - 1) + text + "a" +
+                             repeated(part, 90'000) + " + 1")
+                      .problem,
+                  HasSubstr("more than 50 fields, indices and methods in a row"));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::string to_text(const Action& action);
 /// Returns "SIGTERM", or "signal 99" where the signal has no name.
 std::string signal_name(int signal);
 
-/// What came of an action. Planned: the runner was asked for a dry run.
+/// The result of an action. Planned: the runner was asked for a dry run.
 enum class ActionResult { Done, Failed, Planned };
 std::string_view to_string(ActionResult result) noexcept;  ///< "done", "failed", "planned"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "cupel/rules/rule_catalog.h"
 #include "cupel/rules/rule_configuration.h"
+#include "cupel/rules/rule_problem.h"
 
 namespace cupel {
 
@@ -19,25 +19,12 @@ namespace cupel {
 ///     for (const RuleProblem& error : loaded.errors) std::cerr << to_text(error) << '\n';
 ///     for (const RuleConfiguration& rule : loaded.rules) runner.add(rule);
 
-/// An error or a warning about rules, with the place that it is about.
-struct RuleProblem {
-  std::string file = {};         ///< The configuration or the Lua file. Empty: a SPEC.
-  std::int64_t line = 0;         ///< The line in the file, from 1. 0: not known.
-  std::string source_line = {};  ///< The text of that line, without the blanks around it.
-  std::string message = {};
-  std::string hint = {};  ///< "did you mean threshold?"; empty where there is none.
-};
-
-/// "rules/a.lua:12: message, in \"source line\"; hint", escaped for a terminal.
-std::string to_text(const RuleProblem& problem);
-/// A JSON array of {"file","line","message","hint"}; what is not known is null.
-std::string to_json(const std::vector<RuleProblem>& problems);
-
 /// The definitions in a file of rules, with all that is wrong in it.
 struct RuleFile {
   std::vector<std::shared_ptr<const RuleDefinition>> definitions;
   std::vector<RuleProblem> errors;
   std::vector<RuleProblem> warnings;
+  bool is_readable = true;  ///< False: the only error is why the file could not be read.
 
   /// Returns the rule of that name; an exact name wins over its other form. Null: there is none.
   std::shared_ptr<const RuleDefinition> find(std::string_view name) const;

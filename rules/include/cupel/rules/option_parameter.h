@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -95,9 +96,14 @@ class OptionReader {
 
   Options read(const ParameterValues& values, ParameterMistakes& mistakes) const {
     Options options{};
-    for (const OptionParameter<Options>& each : *parameters_) each.fill(options, values, mistakes);
+    const std::size_t before = mistakes.size();
+    bool are_filled = true;
+    for (const OptionParameter<Options>& each : *parameters_) {
+      each.fill(options, values, mistakes);
+      are_filled = are_filled && values.has_what_is_due(each.parameter);
+    }
     if constexpr (requires { R::check(options, values, mistakes); })
-      R::check(options, values, mistakes);
+      if (are_filled && mistakes.size() == before) R::check(options, values, mistakes);
     return options;
   }
   // The same of values that were checked before, or that lack what is required.
@@ -182,9 +188,9 @@ OptionParameter<Options> option(Parameter parameter, Fill fill) {
 ///     static RuleNeeds needs(const Options&);   // also for options that lack required parameters
 ///     static void check(Options&, const ParameterValues&, ParameterMistakes&);
 ///
-/// check() runs when all members are filled: it adds the mistakes that no single parameter shows,
-/// and completes members that several parameters fill. A description may begin and end with a line
-/// break.
+/// check() runs when all members are filled, and not where a value is illegal or missing. It adds
+/// the mistakes that no single parameter shows, and completes members that several parameters fill.
+/// A description may begin and end with a line break.
 template <class R>
 RuleDefinition define_rule(RuleDefinition definition,
                            std::vector<OptionParameter<typename R::Options>> parameters) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cupel/rules/verdict.h"
@@ -15,6 +16,9 @@ namespace cupel {
 namespace rules_detail {
 struct RuleTexts;
 }
+
+/// What a rule reads whose needs are not known.
+inline constexpr std::string_view kReadsUnknown = "what its code asks for";
 
 /// A condition over a run, evaluated step by step. Derive, inherit the constructor, write
 /// invoke_at_step(). TensorRule, HistoryRule and LossRule are bases that do more.
@@ -79,7 +83,7 @@ class Rule {
   std::vector<std::unique_ptr<Trial>> others_;
   std::vector<Trial*> other_views_;
   std::string name_;  // empty: the class's
-  std::string reads_ = "what its code asks for";
+  std::string reads_ = std::string(kReadsUnknown);
   bool explaining_ = false;
 };
 

@@ -17,9 +17,9 @@ namespace cupel {
 /// A definition is found by either form of its name and by its edition. Copies share definitions.
 class RuleCatalog {
  public:
-  /// Throws UsageError where name and edition are taken already, the name is no identifier, a
-  /// default is no legal value, or the definition cannot make a rule. The catalog is unchanged
-  /// then.
+  /// Throws UsageError where name and edition are taken already, the name is no identifier or
+  /// "all", a parameter has no legal number, a default is no legal value, or the definition cannot
+  /// make a rule. The catalog is unchanged then.
   void add(RuleDefinition definition);
   void add(std::shared_ptr<const RuleDefinition> definition);
   /// Returns the definition of that name and edition, or null.

@@ -20,7 +20,8 @@ struct RuleConfiguration {
   /// The name in verdict lines. Empty: the name of the rule. A second one of a name gets "#2".
   std::string name = {};
   RuleParameters parameters = {};
-  /// The paths of the other runs that the rule compares with; RuleConfiguration::make() opens them.
+  /// The paths of the other runs that the rule compares with. RuleConfiguration::make() opens them,
+  /// or the rule itself does.
   std::vector<std::string> other_trials = {};
   std::optional<std::int64_t> start_step = std::nullopt;  ///< Default: the runner's.
   std::optional<std::int64_t> end_step = std::nullopt;    ///< Exclusive. Default: the runner's.
@@ -33,6 +34,11 @@ struct RuleConfiguration {
   /// anything gives no line.
   bool only_if_fed = false;
 
+  /// Returns the parameters as the definition takes them. A rule with a parameter `other_trials`
+  /// opens the other runs itself, and gets their paths as its value.
+  RuleParameters all_parameters() const;
+  /// Whether the rule has a parameter `other_trials`, and opens the other runs itself.
+  bool opens_other_trials() const;
   /// The same as the definition's functions, with these parameters.
   RuleNeeds needs() const;
   /// Opens the other runs, by the schemes of `base`, and makes the rule.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "cupel/rules/rule.h"
 #include "cupel/rules/rule_needs.h"
 #include "cupel/rules/rule_parameter.h"
+#include "cupel/rules/rule_problem.h"
 
 namespace cupel {
 
@@ -21,9 +23,6 @@ enum class Definitions : std::uint8_t { Practical, Reference };
 
 /// Returns "practical" or "reference".
 std::string_view to_string(Definitions edition) noexcept;
-
-/// What a rule reads whose needs are not known.
-inline constexpr std::string_view kReadsUnknown = "what its code asks for";
 
 /// What a rule is: its name and page, the schema of its parameters, what it needs, how to make it.
 ///
@@ -55,6 +54,9 @@ struct RuleDefinition {
   std::function<std::unique_ptr<Rule>(Trial& base, const ParameterValues&,
                                       std::vector<std::unique_ptr<Trial>> others)>
       make_rule = nullptr;
+  /// Finds the place of an error that another function of the definition threw. Null: there are no
+  /// places.
+  std::function<RuleProblem(const std::exception&)> problem_of = nullptr;
 
   bool has_needs() const noexcept { return needs_of != nullptr; }
   /// Finds every mistake in the parameters, without a run, and whether there are too few other runs

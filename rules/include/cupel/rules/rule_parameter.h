@@ -42,13 +42,18 @@ struct NumberRange {
     return (open_below ? number > least : number >= least) &&
            (open_above ? number < most : number <= most);
   }
+  /// Whether any number is legal; of whole numbers, those of 64 bits count.
+  bool has_number() const noexcept;
+  bool has_whole_number() const noexcept;
 };
 
 /// One parameter of a rule. The default stands here and nowhere else.
 struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::Text;
-  std::string default_text = {};          ///< The default as a user would write it. Empty: none.
+  /// The default as a user would write it; the empty text is the value "", also where there are
+  /// choices. Nothing: no default.
+  std::optional<std::string> default_text = std::nullopt;
   bool required = false;                  ///< The rule cannot be made without this parameter.
   NumberRange range = {};                 ///< The legal numbers of Float, Int and Numbers.
   std::vector<std::string> choices = {};  ///< The legal texts of Text. Empty: every text.
@@ -101,6 +106,11 @@ class ParameterValues {
   const ParameterValue* find(std::string_view name) const noexcept;
   /// Whether the user gave the parameter, so that its default does not count. True of a mistake.
   bool is_given(std::string_view name) const noexcept;
+  /// Whether the parameter has its value, where it is required, was given, or has a default.
+  bool has_what_is_due(const Parameter& parameter) const noexcept {
+    return find(parameter.name) != nullptr ||
+           !(parameter.required || parameter.default_text || is_given(parameter.name));
+  }
   /// Returns the value of that type, or nothing where there is no value. Throws
   /// std::bad_variant_access where the parameter is of another kind.
   template <class T>
@@ -132,5 +142,8 @@ ParameterValues read_parameters(std::span<const Parameter> known, const RulePara
 
 /// Splits the text of a list, as read_parameters() does for a parameter of kind List.
 std::vector<std::string> split_list(std::string_view text);
+/// Returns the text that split_list() splits into these entries: with commas, or a JSON array where
+/// an entry would not be itself between commas.
+std::string join_list(const std::vector<std::string>& entries);
 
 }  // namespace cupel

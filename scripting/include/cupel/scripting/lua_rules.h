@@ -27,8 +27,9 @@ namespace cupel {
 ///
 /// The first rule that is made from any of the definitions takes over the state of this run. Each
 /// further rule runs the file again, in a state of its own, with the text that the file and its
-/// modules had when they were read. RuleDefinition::needs() and RuleDefinition::make() throw
-/// ScriptError where the script fails.
+/// modules had when they were read. The state of a rule is the one in which its needs() was called,
+/// with the rule's parameters. RuleDefinition::needs() and RuleDefinition::make() throw ScriptError
+/// where the script fails.
 RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits = {},
                         const StoreSchemes& schemes = {});
 
