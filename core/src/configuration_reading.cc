@@ -75,7 +75,7 @@ ConfigurationMistake ConfigurationReport::mistake(const void* json, std::string_
   const ConfigurationDocument::Parsed& parsed = *document_->parsed_;
   if (!parsed.lines) parsed.lines.emplace(parsed.text, parsed.json);
   result.line = parsed.lines->line_of(*static_cast<const nlohmann::json*>(json));
-  result.source_line = core_detail::source_line(parsed.text, result.line);
+  result.source_line = cupel::source_line(parsed.text, result.line);
   return result;
 }
 

@@ -113,7 +113,7 @@ std::size_t position_of_depth(std::string_view text) {
                                  const std::string& problem, const std::string& message) {
   throw ConfigurationSyntaxError(
       printable(source) + ": " + message,
-      {.line = line, .source_line = core_detail::source_line(text, line), .message = problem});
+      {.line = line, .source_line = cupel::source_line(text, line), .message = problem});
 }
 
 class OpenFile {

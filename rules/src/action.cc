@@ -21,6 +21,9 @@
 #include "url_parts.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 constexpr std::string_view kLegalActions = "stop, signal:PID[:SIGNAL], exec:COMMAND or webhook:URL";

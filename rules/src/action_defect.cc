@@ -6,7 +6,7 @@
 #include "cupel/core/ascii.h"
 #include "url_parts.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::size_t kMostUrlBytes = 8192;
@@ -64,4 +64,4 @@ std::string path_defect(std::string_view path) {
   return {};
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

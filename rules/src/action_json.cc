@@ -16,6 +16,9 @@
 #include "cupel/rules/action.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 using Json = nlohmann::json;

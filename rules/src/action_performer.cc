@@ -37,7 +37,7 @@
 #include "file_handle.h"
 #include "webhook.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -351,4 +351,4 @@ std::string ActionPerformer::plan(const Action& action) const {
   return "the command in " + name + " would be run";
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

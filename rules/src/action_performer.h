@@ -9,7 +9,7 @@
 #include "cupel/trial/trial_options.h"
 #include "go_on.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 class Webhook;
 
@@ -84,4 +84,4 @@ class ActionPerformer {
   std::unique_ptr<Webhook> webhook_;  // made when it is needed
 };
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -22,7 +22,7 @@
 #include "cupel/core/mutex.h"
 #include "exception_text.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -229,4 +229,4 @@ void ActionQueue::report_outcome(Waiting waiting, ActionResult result, std::stri
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

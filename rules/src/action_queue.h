@@ -12,7 +12,7 @@
 #include "action_performer.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 struct ActionQueueOptions {
   PerformerOptions performer = {};
@@ -96,4 +96,4 @@ class ActionQueue {
   std::jthread thread_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

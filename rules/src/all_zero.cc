@@ -16,7 +16,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // The share of a tensor that is zero, as far as it is known.
@@ -152,4 +152,4 @@ reduction brings the counts, and then the rule reads the index only.
 
 RuleDefinition all_zero() { return AllZero::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -3,6 +3,8 @@
 
 namespace cupel {
 
+using namespace rules_detail;
+
 const RuleCatalog& builtin_rules() {
   static const RuleCatalog catalog = [] {
     RuleCatalog rules;

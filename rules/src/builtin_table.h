@@ -13,10 +13,10 @@
                       rule(tree_depth) rule(unchanged_tensor) rule(vanishing_gradient)          \
                           rule(weight_update_ratio)
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 #define CUPEL_DECLARE_BUILTIN_RULE(rule) RuleDefinition rule();
 CUPEL_FOR_EACH_BUILTIN_RULE(CUPEL_DECLARE_BUILTIN_RULE)
 #undef CUPEL_DECLARE_BUILTIN_RULE
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -25,7 +25,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr int kMostAxes = Shape::kMaxRank;
@@ -323,4 +323,4 @@ and not centered: their mean is about 0.5.
 
 RuleDefinition check_input_images() { return CheckInputImages::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -18,6 +18,9 @@
 #include "validation_losses.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 constexpr const char* kAllWorkers = R"({"HookParameters":{"include_workers":"all"}})";

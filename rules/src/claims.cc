@@ -28,7 +28,7 @@
 #include "cupel/core/number_text.h"
 #include "file_handle.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 200;  // of the 255 of a file name
@@ -153,4 +153,4 @@ void remove_claims(const std::string& directory) {
       if (entry.path().extension() == kind) ::unlink(entry.path().c_str());
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Claims are files that record which attempts of which incidents have begun (PATH.claim, with the
 /// number of the process that began) and finished (PATH.done, with a status), for a queue that
@@ -47,4 +47,4 @@ void remove_claim(const std::string& path) noexcept;
 /// std::system_error.
 void remove_claims(const std::string& directory);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

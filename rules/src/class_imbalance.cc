@@ -17,7 +17,7 @@
 #include "labelled_step.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 struct ClassCount {
@@ -281,4 +281,4 @@ it has. Choose `samples` so large that even a rare class occurs about ten times.
 
 RuleDefinition class_imbalance() { return ClassImbalance::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -4,7 +4,7 @@
 
 #include "elements.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 std::int64_t class_of(double element) noexcept {
@@ -51,4 +51,4 @@ bool has_rows(const TensorValue& value) noexcept {
   return shape.rank() > 0 && shape[shape.rank() - 1] > 1;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

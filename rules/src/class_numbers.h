@@ -6,7 +6,7 @@
 
 #include "cupel/trial/tensor_value.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Stands where a label or prediction names no class: it is NaN, infinite or not exact as a whole
 /// number, or beside such a one in its row.
@@ -23,4 +23,4 @@ void append_largest(const TensorValue& value, std::vector<std::int64_t>& into);
 /// Whether the last axis can distinguish classes: there are several elements along it.
 bool has_rows(const TensorValue& value) noexcept;
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

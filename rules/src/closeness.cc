@@ -8,7 +8,7 @@
 
 #include "elements.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 // Of saved means, which are rounded.
 constexpr double kRounding = 1e-13;
@@ -87,4 +87,4 @@ std::string names_of(ReductionSet reductions) {
   return names;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -6,7 +6,7 @@
 #include "cupel/rules/rule_parameter.h"
 #include "cupel/trial/tensor_value.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// When two numbers are close: a == b, or |a - b| <= absolute + relative * |b|, or, with equal_nan,
 /// both are NaN.
@@ -43,4 +43,4 @@ ReductionSet in_both(ReductionSet a, ReductionSet b) noexcept;
 /// "mean, abs_mean".
 std::string names_of(ReductionSet reductions);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

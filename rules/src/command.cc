@@ -26,7 +26,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -173,4 +173,4 @@ CommandEnd run_command(const Command& command, milliseconds timeout, const GoOn&
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 
 #include "go_on.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// A program with its arguments, its input and additions to the environment.
 struct Command {
@@ -37,4 +37,4 @@ struct CommandEnd {
 CommandEnd run_command(const Command& command, std::chrono::milliseconds timeout,
                        const GoOn& go_on);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

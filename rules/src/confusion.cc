@@ -18,7 +18,7 @@
 #include "cupel/rules/rule.h"
 #include "labelled_step.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 enum class Normalization { Predicted, True, Trace };
@@ -311,4 +311,4 @@ element once.
 
 RuleDefinition confusion() { return Confusion::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -14,7 +14,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 class DeadRelu final : public TensorRule {
@@ -111,4 +111,4 @@ no name matches, the rule reports that after 10 steps.
 
 RuleDefinition dead_relu() { return DeadRelu::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

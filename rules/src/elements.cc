@@ -5,7 +5,7 @@
 
 #include "cupel/core/element_type.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 void widen(const TensorValue& value, std::size_t begin, std::span<double> out) noexcept {
   if (value.dtype() == DType::Utf8) return;
@@ -25,4 +25,4 @@ bool holds_nan(const TensorValue& value) {
   return found;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

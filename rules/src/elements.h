@@ -7,7 +7,7 @@
 
 #include "cupel/trial/tensor_value.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Copies elements from `begin` on into `out`, as doubles: half types widened, bool as 0 and 1.
 /// Numeric dtypes only; the value holds that many.
@@ -42,4 +42,4 @@ void for_each_span(const TensorValue& first, const TensorValue& second, F&& visi
   });
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

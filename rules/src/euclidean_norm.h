@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The root of the sum of squares of numbers that come piece by piece; over- and underflows only if
 /// the result does. NaN if any is, else infinite if any is.
@@ -35,4 +35,4 @@ class EuclideanNorm {
   double norm_ = 0;
 };
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

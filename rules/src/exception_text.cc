@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 std::string class_name(const std::type_info& type) {
   int failure = 0;
@@ -28,4 +28,4 @@ std::string exception_text(const std::exception& error) {
   return class_name(typeid(error)) + ": " + error.what();
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -4,7 +4,7 @@
 #include <string>
 #include <typeinfo>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// A type's name without its namespaces: "FormatError", "TooLarge".
 std::string class_name(const std::type_info& type);
@@ -12,4 +12,4 @@ std::string class_name(const std::type_info& type);
 /// "FormatError: damaged index/…": what became of a rule that threw.
 std::string exception_text(const std::exception& error);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

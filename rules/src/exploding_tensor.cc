@@ -23,7 +23,7 @@
 #include "elements.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -282,4 +282,4 @@ them. The message has the number of bad elements and, where a raw value was read
 
 RuleDefinition exploding_tensor() { return ExplodingTensor::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

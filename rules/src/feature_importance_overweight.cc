@@ -16,7 +16,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 struct Importance {
@@ -169,4 +169,4 @@ features, raise the threshold: any three of four equal features have 75 percent.
 
 RuleDefinition feature_importance_overweight() { return FeatureImportanceOverweight::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

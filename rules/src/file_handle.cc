@@ -11,7 +11,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/new_file.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 FileHandle::FileHandle(const std::string& path, int flags) noexcept
     : descriptor_(::open(path.c_str(), flags | O_CLOEXEC)) {}
@@ -34,4 +34,4 @@ void require_regular(const FileHandle& file, const std::string& path) {
   if (!file || !is_known) throw std::system_error(error, std::generic_category(), path);
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

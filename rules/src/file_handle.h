@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Owns a file descriptor.
 class FileHandle {
@@ -30,4 +30,4 @@ class FileHandle {
 /// was not opened, and UsageError for anything else than a regular file.
 void require_regular(const FileHandle& file, const std::string& path);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -3,7 +3,7 @@
 #include "cupel/core/error.h"
 #include "cupel/rules/rule_needs.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Returns the tensors of the first need; throws UsageError where there is none.
 inline const NeededTensors& first_tensors(const RuleNeeds& needs) {
@@ -11,4 +11,4 @@ inline const NeededTensors& first_tensors(const RuleNeeds& needs) {
   return needs.tensors.front().tensors;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

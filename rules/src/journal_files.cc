@@ -19,7 +19,7 @@
 #include "journal_place.h"
 #include "process_lock.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
@@ -108,4 +108,4 @@ std::unique_ptr<JournalPlace> journal_in_files(const std::string& path) {
   return std::make_unique<JournalInFiles>(path);
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

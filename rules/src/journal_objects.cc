@@ -22,7 +22,7 @@
 #include "journal_place.h"
 #include "process_lock.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -142,4 +142,4 @@ std::string claims_directory_of(const RunnerOptions& options, const StoreSchemes
   return path;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

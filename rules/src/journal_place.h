@@ -10,7 +10,7 @@
 #include "cupel/rules/rule_runner.h"
 #include "cupel/trial/trial_options.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Behind the name of the lines stands the name of what it takes to go on.
 inline constexpr std::string_view kStateSuffix = ".state";
@@ -50,4 +50,4 @@ std::unique_ptr<JournalPlace> open_journal(const RunnerOptions& options,
 /// directory of the user's state ($XDG_STATE_HOME, else ~/.local/state), which is then there.
 std::string claims_directory_of(const RunnerOptions& options, const StoreSchemes& schemes);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

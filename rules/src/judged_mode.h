@@ -7,7 +7,7 @@
 
 #include "cupel/trial/trial.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The mode whose steps a rule judges: the first of `preferred` that the run has steps of so far;
 /// Global, which stands for all steps, where it has none.
@@ -35,4 +35,4 @@ inline std::string step_text(std::int64_t number, Mode judged) {
   return mode + "step " + std::to_string(number);
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

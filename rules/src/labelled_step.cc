@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 std::optional<LabelledStep::Value> read(TensorCopy& copy) {
@@ -39,4 +39,4 @@ void LabelledStep::sort_naturally() {
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

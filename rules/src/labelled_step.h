@@ -9,7 +9,7 @@
 #include "cupel/rules/tensor_copy.h"
 #include "cupel/trial/tensor_value.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The raw labels and predictions of one step, worker by worker, in the order they came in.
 class LabelledStep {
@@ -70,4 +70,4 @@ void report_judgement(const Rule& rule, Verdict& verdict, const Judgement& judge
                  .message = std::move(said.message)});
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -1,6 +1,6 @@
 #include "layer_units.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 bool has_units(TensorCopy& copy) {
   if (!copy.has_numbers()) return false;
@@ -11,4 +11,4 @@ bool has_units(TensorCopy& copy) {
   return false;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 #include "cupel/rules/tensor_copy.h"
 #include "elements.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The units of a layer at one step: axis 0 of its output is the batch, every element position
 /// behind it a unit; a list of numbers is a batch of one.
@@ -46,4 +46,4 @@ LayerUnits inactive_units(const TensorValue& value, double threshold, F&& is_act
   return layer;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

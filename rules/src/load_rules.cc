@@ -26,6 +26,9 @@
 #include "rule_names.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 using rules_detail::ConfiguredRule;

@@ -18,7 +18,7 @@
 #include "tensor_selection.h"
 #include "validation_losses.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // One loss over the steps of one mode.
@@ -220,4 +220,4 @@ batches is noisy: choose num_steps so large that training must show, or watch th
 
 RuleDefinition loss_not_decreasing() { return LossNotDecreasing::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,6 +7,8 @@
 
 namespace cupel {
 
+using namespace rules_detail;
+
 LossRule::LossRule(Trial& base, const RuleNeeds& needs)
     : Rule(base),
       tensors_(first_tensors(needs).description()),

@@ -15,7 +15,7 @@
 
 #include "exception_text.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 // How long actions are waited for at the end.
@@ -175,4 +175,4 @@ void Narrator::close_report(RuleReport& report, bool stopped, const StepFeed::En
   report.end(report.record().summary.status, std::move(why));
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

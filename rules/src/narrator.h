@@ -10,7 +10,7 @@
 #include "runner_rule.h"
 #include "schedule.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Turns outcomes into lines, in the order step, then rule; gives them to run()'s caller, writes
 /// them to the journal, and orders the actions of incidents. Of run()'s thread.
@@ -68,4 +68,4 @@ class Narrator {
   const Callbacks callbacks_;
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -13,6 +13,9 @@
 #include "saved_offer.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 constexpr const char* kAll = "all";
@@ -56,8 +59,10 @@ bool is_fed(const TensorNeed& need, const CollectionConfiguration& entry, const 
 
 }  // namespace
 
-CollectionConfiguration needed_collection(std::string_view rule, const TensorNeed& need,
-                                          const NeededTensors& part, const SavingPlan& plan) {
+CollectionConfiguration rules_detail::needed_collection(std::string_view rule,
+                                                        const TensorNeed& need,
+                                                        const NeededTensors& part,
+                                                        const SavingPlan& plan) {
   CollectionConfiguration entry;
   const bool all = part.collections.empty() && part.patterns.empty();
   if (!part.collections.empty())

@@ -19,7 +19,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 struct Token {
@@ -221,4 +221,4 @@ where sequences differ much in length; sorting them by length into batches saves
 
 RuleDefinition nlp_sequence_ratio() { return NLPSequenceRatio::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

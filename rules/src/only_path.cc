@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 std::string only_path(const std::string& text, ParameterMistakes& mistakes) {
   const std::vector<std::string> paths = split_list(text);
@@ -11,4 +11,4 @@ std::string only_path(const std::string& text, ParameterMistakes& mistakes) {
   return {};
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -16,7 +16,7 @@
 #include "cupel/rules/option_parameter.h"
 #include "validation_losses.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 struct RunningMean {
@@ -212,4 +212,4 @@ patience helps.
 
 RuleDefinition overfit() { return Overfit::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

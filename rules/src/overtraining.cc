@@ -16,7 +16,7 @@
 #include "judged_mode.h"
 #include "validation_losses.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // One loss, over the steps of one mode.
@@ -144,4 +144,4 @@ often losses are saved.
 
 RuleDefinition overtraining() { return Overtraining::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -2,7 +2,7 @@
 
 #include "cupel/core/reduction.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 // The reductions that rules ask for, by name.
 inline constexpr Reduction kMin{ReductionOp::Min, false}, kMax{ReductionOp::Max, false};
@@ -11,4 +11,4 @@ inline constexpr Reduction kMean{ReductionOp::Mean, false}, kAbsMean{ReductionOp
 inline constexpr Reduction kVariance{ReductionOp::Variance, false};
 inline constexpr Reduction kL2{ReductionOp::L2, false};
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -25,7 +25,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // Between the two elements that are nearest to that part of the sorted ones.
@@ -369,4 +369,4 @@ every step up to the tenth instead.
 
 RuleDefinition poor_weight_initialization() { return PoorWeightInitialization::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -9,7 +9,7 @@
 
 #include "cupel/core/error.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 void lock_for_runner(const FileHandle& file, const std::string& path, const std::string& what) {
   // A command that a killed runner was just beginning holds the lock for a moment.
@@ -26,4 +26,4 @@ void lock_for_runner(const FileHandle& file, const std::string& path, const std:
   }
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -9,7 +9,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 [[noreturn]] void refuse(const RunnerJournal& journal, const std::string& kept_for) {
@@ -95,4 +95,4 @@ StepFeedOptions feed_options(const std::deque<RunnerRule>& rules, const RunnerOp
   return feed;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -9,7 +9,7 @@
 #include "runner_rule.h"
 #include "step_feed.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Makes sure that what an earlier runner left in the journal is of this run. Returns the run's ids
 /// with those first that the earlier runner knew, so that incidents keep their names. Throws
@@ -32,4 +32,4 @@ void resume_actions(const RunnerJournal& journal, const std::deque<RunnerRule>& 
 StepFeedOptions feed_options(const std::deque<RunnerRule>& rules, const RunnerOptions& options,
                              bool resumes);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -13,6 +13,8 @@
 
 namespace cupel {
 
+using namespace rules_detail;
+
 Rule::Rule(Trial& base, const std::vector<Trial*>& others) : base_(base.view()) {
   for (const Trial* other : others) {
     others_.push_back(other->view());
@@ -43,7 +45,7 @@ void invoke_rule(Rule& rule, const InvokeOptions& options) {
       if (verdict.ends_rule()) return;
       if (!verdict.why_to_ask_again().empty()) {
         // Only time helps: the run that is waited for is not the one whose steps are.
-        std::this_thread::sleep_for(runner_detail::kAskAgain);
+        std::this_thread::sleep_for(rules_detail::kAskAgain);
         next = step;
       }
     } catch (const StepUnavailable& error) {

@@ -12,7 +12,7 @@
 
 namespace cupel {
 
-using rules_detail::kSetOfRules;
+using namespace rules_detail;
 
 namespace {
 

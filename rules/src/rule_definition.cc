@@ -4,6 +4,9 @@
 #include "rule_texts.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 // Reads the parameters, and adds every mistake in them.

@@ -15,7 +15,7 @@
 
 #include "cupel/core/log.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 // After so many saved steps at which a rule saw nothing, a warning gives the reason.
@@ -308,4 +308,4 @@ VerdictLine note_line(const Note& note, const std::string& trial) {
   return line;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -12,7 +12,7 @@
 #include "cupel/rules/verdict_line.h"
 #include "runner_step.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Returns the time now as verdict lines have it.
 std::string time_text();
@@ -103,4 +103,4 @@ class RuleReport {
 /// Returns the line of a note.
 VerdictLine note_line(const Note& note, const std::string& trial);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -32,16 +32,10 @@
 #include "stop_signal.h"
 
 namespace cupel {
-namespace {
 
-using runner_detail::Narrator;
-using runner_detail::Outcome;
-using runner_detail::RunnerActions;
-using runner_detail::RunnerJournal;
-using runner_detail::RunnerRule;
-using runner_detail::Schedule;
-using runner_detail::Step;
-using runner_detail::StepFeed;
+using namespace rules_detail;
+
+namespace {
 
 // What rules that go side by side share, and one that looks back finds again.
 constexpr std::uint64_t kSharedBytes = std::uint64_t{128} << 20U;
@@ -67,10 +61,10 @@ struct RuleRunner::State : StepFeed::Sink {
   // The phases of run(), in this order.
   void open_journal();
   void prepare_actions();
-  runner_detail::StepFeedOptions resume();
-  Narrator::End judge(Narrator& narrator, const runner_detail::StepFeedOptions& feed_options);
+  rules_detail::StepFeedOptions resume();
+  Narrator::End judge(Narrator& narrator, const rules_detail::StepFeedOptions& feed_options);
   void judge_the_end(Narrator& narrator, Narrator::End end);
-  void begin_threads(const runner_detail::StepFeedOptions& feed_options);  // of judge(), likewise
+  void begin_threads(const rules_detail::StepFeedOptions& feed_options);  // of judge(), likewise
   void end_threads();
   // Null if no rule has an action.
   RunnerActions* find_actions() {
@@ -84,7 +78,7 @@ struct RuleRunner::State : StepFeed::Sink {
   std::deque<RunnerRule> rules;  // fixed once run() has begun
   Schedule schedule;
   bool has_run = false;
-  runner_detail::StopSignal stop_signal;  // of the feed's thread
+  rules_detail::StopSignal stop_signal;  // of the feed's thread
   std::vector<std::string> run_ids;  // asked for before the feed's thread has the trial for itself
   std::optional<RunnerJournal> journal;
   Mutex actions_mutex;
@@ -105,7 +99,7 @@ void RuleRunner::State::work() {
     const RunnerRule& rule = rules[claim->rule];
     std::vector<Outcome> outcomes;
     if (claim->steps.empty())
-      outcomes.push_back(runner_detail::outcome_of_tick(*rule.rule, claim->tick, claim->snapshot));
+      outcomes.push_back(rules_detail::outcome_of_tick(*rule.rule, claim->tick, claim->snapshot));
     else
       outcomes = ask(rule, claim->steps);
     schedule.finish(*claim, std::move(outcomes), Schedule::Clock::now());
@@ -141,8 +135,7 @@ void RuleRunner::State::prepare_actions() {
   queue.performer.schemes = trial->schemes();
   queue.performer.webhook_authority = options.webhook_authority;
   if (journal) {
-    queue.performer.claims_directory =
-        runner_detail::claims_directory_of(options, trial->schemes());
+    queue.performer.claims_directory = rules_detail::claims_directory_of(options, trial->schemes());
     try {
       if (!journal->found()) remove_claims(queue.performer.claims_directory);
     } catch (const std::system_error& failure) {
@@ -156,7 +149,7 @@ void RuleRunner::State::prepare_actions() {
 }
 
 // Goes on from what an earlier runner left, and returns from where to follow the run.
-runner_detail::StepFeedOptions RuleRunner::State::resume() {
+rules_detail::StepFeedOptions RuleRunner::State::resume() {
   if (journal) {
     resume_rules(*journal, rules);
     resume_actions(*journal, rules, find_actions());
@@ -173,7 +166,7 @@ runner_detail::StepFeedOptions RuleRunner::State::resume() {
 
 // Judges steps as they come, until there are no more; the threads live in here.
 Narrator::End RuleRunner::State::judge(Narrator& narrator,
-                                       const runner_detail::StepFeedOptions& feed_options) {
+                                       const rules_detail::StepFeedOptions& feed_options) {
   follower.keep_values(kSharedBytes);
   Narrator::End end{};
   try {
@@ -188,7 +181,7 @@ Narrator::End RuleRunner::State::judge(Narrator& narrator,
   return end;
 }
 
-void RuleRunner::State::begin_threads(const runner_detail::StepFeedOptions& feed_options) {
+void RuleRunner::State::begin_threads(const rules_detail::StepFeedOptions& feed_options) {
   threads.emplace_back([this, feed_options] {
     StepFeed feed(*trial, follower, *this, feed_options);
     schedule.end(feed.follow());
@@ -271,7 +264,7 @@ RunSummary RuleRunner::run(const LineCallback& on_line, const PauseCallback& on_
   if (std::exchange(state.has_run, true)) throw UsageError("a runner runs once");
   state.open_journal();
   state.prepare_actions();
-  const runner_detail::StepFeedOptions feed_options = state.resume();
+  const rules_detail::StepFeedOptions feed_options = state.resume();
   Narrator narrator(
       state.schedule, state.rules, state.options,
       {.trial = state.trial->name(),

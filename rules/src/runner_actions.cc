@@ -19,7 +19,7 @@
 #include "cupel/core/mutex.h"
 #include "rule_report.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::chrono::seconds kHurry{5};
@@ -121,4 +121,4 @@ void RunnerActions::hurry() {
   news_.notify_all();
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

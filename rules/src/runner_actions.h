@@ -10,7 +10,7 @@
 #include "cupel/core/mutex.h"
 #include "runner_state.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Returns the action that an earlier runner left pending, among the configured ones; null if it is
 /// not one of them.
@@ -68,4 +68,4 @@ class RunnerActions {
   ActionQueue queue_;  // its thread ends before the above goes
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -14,7 +14,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::string_view kStatusSuffix = ".status.json";
@@ -125,4 +125,4 @@ void RunnerJournal::write_status(const std::vector<RuleRecord>& records, const s
   }
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -13,7 +13,7 @@
 #include "journal_place.h"
 #include "runner_state.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// The files of a runner: FILE with its lines, FILE.state for the runner that resumes, and
 /// FILE.status.json with the status of the rules, for people and programs.
@@ -69,4 +69,4 @@ class RunnerJournal {
   std::vector<std::string> status_times_;
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

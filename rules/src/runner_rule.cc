@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -46,4 +46,4 @@ std::vector<Outcome> ask(const RunnerRule& rule, std::span<const Step* const> st
   return outcomes;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -10,7 +10,7 @@
 #include "rule_report.h"
 #include "runner_step.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// A rule of a runner, with all that was configured for it. Constant while threads ask the rule,
 /// but for `report`, which belongs to run()'s thread.
@@ -34,4 +34,4 @@ struct RunnerRule {
 /// it: then a rule that does not look back by itself is asked nevertheless, so that it remembers.
 std::vector<Outcome> ask(const RunnerRule& rule, std::span<const Step* const> steps);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

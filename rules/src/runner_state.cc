@@ -15,7 +15,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/core/utf8.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -288,4 +288,4 @@ std::string status_text(const RuleRecord& record, bool ended) {
   return status.status + " " + status.details;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -8,7 +8,7 @@
 
 #include "rule_report.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// What a runner keeps beside its lines, so that a later runner resumes where it stopped.
 struct RunnerState {
@@ -54,4 +54,4 @@ std::string status_json(const std::vector<RuleRecord>& records,
 /// Returns the status and details of one rule, as status_json() has them, to detect a change.
 std::string status_text(const RuleRecord& record, bool ended);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 #include "cupel/rules/rule_evaluation.h"
 #include "exception_text.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 Outcome of_verdict(Verdict verdict) {
@@ -66,4 +66,4 @@ Outcome outcome_of_end(Rule& rule, std::shared_ptr<const Snapshot> snapshot) {
   return outcome_of([&] { return RuleEvaluation(rule).at_end(std::move(snapshot)); });
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

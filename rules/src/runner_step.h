@@ -12,7 +12,7 @@
 #include "cupel/rules/rule.h"
 #include "cupel/trial/trial.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// A complete step to be judged, as the feed saw it; or the report that a restarted training has
 /// taken steps back.
@@ -87,4 +87,4 @@ Outcome outcome_of_tick(Rule& rule, std::chrono::steady_clock::time_point now,
                         std::shared_ptr<const Snapshot> snapshot);
 Outcome outcome_of_end(Rule& rule, std::shared_ptr<const Snapshot> snapshot);
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::size_t kMostSamples = 32;
@@ -215,4 +215,4 @@ bool may_share(const Collection& a, const Collection& b) {
                      [&](const Pattern& pattern) { return may_hold(b, pattern); });
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 #include "cupel/core/collection.h"
 #include "cupel/core/pattern.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Short names in which the pattern is found, one for each alternative, a few at most; none where
 /// the pattern is beyond what is understood of it here.
@@ -19,4 +19,4 @@ bool may_hold(const Collection& collection, const Pattern& pattern);
 /// The same of two collections.
 bool may_share(const Collection& a, const Collection& b);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

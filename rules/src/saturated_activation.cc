@@ -18,7 +18,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // Between these, which do not belong to it, an activation function passes gradients.
@@ -198,4 +198,4 @@ max beside the raw value: healthy steps then cost nothing.
 
 RuleDefinition saturated_activation() { return SaturatedActivation::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // Where the interval names more, its own distance is theirs.
@@ -217,4 +217,4 @@ std::string choosing_parameter(const NeededTensors& part) {
   return {};
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -8,7 +8,7 @@
 
 #include "cupel/rules/check_needs.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The steps of one mode at which something is saved that a rule can use.
 struct SavedSteps {
@@ -53,4 +53,4 @@ CollectionConfiguration needed_collection(std::string_view rule, const TensorNee
 /// The rule's parameter that chooses the tensors of a part; empty if it is the rule's own choice.
 std::string choosing_parameter(const NeededTensors& part);
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

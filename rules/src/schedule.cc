@@ -16,7 +16,7 @@
 
 #include "cupel/core/mutex.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::size_t kHalf = Schedule::kMostStepsAhead / 2;
@@ -270,4 +270,4 @@ RunnerProgress Schedule::progress() const {
           .steps_behind = static_cast<std::int64_t>(steps_.size())};
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

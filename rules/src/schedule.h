@@ -14,7 +14,7 @@
 #include "runner_step.h"
 #include "step_feed.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// Passes steps from the feed to the judging threads, and outcomes from these to the narrator.
 ///
@@ -165,4 +165,4 @@ class Schedule {
   bool left_ CUPEL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

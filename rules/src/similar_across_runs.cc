@@ -22,7 +22,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 class SimilarAcrossRuns final : public TensorRule {
@@ -223,4 +223,4 @@ finds the first difference of two finished runs.
 
 RuleDefinition similar_across_runs() { return SimilarAcrossRuns::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

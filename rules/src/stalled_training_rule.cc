@@ -10,7 +10,7 @@
 #include "cupel/rules/option_parameter.h"
 #include "cupel/rules/rule.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 class StalledTrainingRule final : public Rule {
@@ -99,4 +99,4 @@ depend on the clock, so they are not repeatable.
 
 RuleDefinition stalled_training_rule() { return StalledTrainingRule::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

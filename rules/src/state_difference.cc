@@ -15,7 +15,7 @@
 #include "cupel/rules/action.h"
 #include "runner_state.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 using StateRules = std::vector<RunnerState::Rule>;
@@ -105,4 +105,4 @@ std::string difference_of_rules(const StateRules& kept, const StateRules& given)
   return text;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -21,7 +21,7 @@
 #include "cupel/core/log.h"
 #include "cupel/trial/pins.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -243,4 +243,4 @@ bool StepFeed::is_interrupted() {
   return interrupted_;
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -15,7 +15,7 @@
 #include "cupel/trial/trial.h"
 #include "runner_step.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 struct StepFeedOptions {
   /// The first global step to feed.
@@ -112,4 +112,4 @@ class StepFeed {
   std::set<std::tuple<std::int64_t, std::string, std::string>> fed_notes_;
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

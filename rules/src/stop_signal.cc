@@ -10,7 +10,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/number_text.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 // How often the file is asked for where every request costs.
@@ -61,4 +61,4 @@ bool StopSignal::has_expired(const RunFollower& run,
   }
 }
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -6,7 +6,7 @@
 
 #include "cupel/trial/run_follower.h"
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 
 /// A file of the run by which the training platform asks rules to end, as the ported SDK has it:
 /// SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE names it, and it holds the second, since 1970, when they
@@ -28,4 +28,4 @@ class StopSignal {
   std::chrono::system_clock::time_point next_look_{};
 };
 
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

@@ -7,6 +7,8 @@
 
 namespace cupel {
 
+using namespace rules_detail;
+
 void TensorCopy::skip(std::string reason, bool damaged) {
   verdict_.skip({record_.tensor(), std::string(record_.worker()), std::move(reason), damaged});
 }

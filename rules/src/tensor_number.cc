@@ -13,6 +13,9 @@
 #include "plain_reductions.h"
 
 namespace cupel {
+
+using namespace rules_detail;
+
 namespace {
 
 using Origin = TensorNumber::Origin;

@@ -5,6 +5,8 @@
 
 namespace cupel {
 
+using namespace rules_detail;
+
 TensorRule::TensorRule(Trial& base, const RuleNeeds& needs, const std::vector<Trial*>& others)
     : Rule(base, others),
       tensors_(first_tensors(needs).description()),

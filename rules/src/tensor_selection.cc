@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 Parameter collection_names() {
   return {.name = "collection_names", .help = "collections to look at; with tensor_regex: both"};
@@ -28,4 +28,4 @@ void require_selection(const ParameterValues& values, ParameterMistakes& mistake
     mistakes.add_missing(std::move(text), "collection_names");
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 #include "cupel/rules/rule_needs.h"
 #include "cupel/rules/rule_parameter.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The parameters by which most rules select tensors.
 Parameter collection_names();
@@ -24,4 +24,4 @@ void require_selection(const ParameterValues& values, ParameterMistakes& mistake
                            "which tensors to judge is not given: give collection_names or "
                            "tensor_regex");
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -12,7 +12,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 class TensorVariance final : public TensorRule {
@@ -103,4 +103,4 @@ that dies out from layer to layer, a large variance of weights the sign of train
 
 RuleDefinition tensor_variance() { return TensorVariance::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

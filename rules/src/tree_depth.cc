@@ -19,7 +19,7 @@
 #include "elements.h"
 #include "plain_reductions.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::string_view kFromRaw = "nodes (from raw)";
@@ -175,4 +175,4 @@ mistake exceeds it.
 
 RuleDefinition tree_depth() { return TreeDepth::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

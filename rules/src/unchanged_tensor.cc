@@ -21,7 +21,7 @@
 #include "plain_reductions.h"
 #include "tensor_selection.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // A saved step of a tensor.
@@ -231,4 +231,4 @@ by less than rtol between two saved steps: save at a larger interval, or set rto
 
 RuleDefinition unchanged_tensor() { return UnchangedTensor::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

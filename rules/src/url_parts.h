@@ -5,7 +5,7 @@
 
 #include "cupel/core/ascii.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// Where the parts of an http URL are: "https://", "user:password@", "host:port", "/path",
 /// "?query#fragment".
@@ -44,4 +44,4 @@ inline UrlParts split_url(std::string_view url) {
   return parts;
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 constexpr std::string_view kTraining = "train-";
@@ -55,4 +55,4 @@ LossName loss_name(std::string_view tensor) noexcept {
   return {};
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -7,7 +7,7 @@
 #include "cupel/rules/rule_parameter.h"
 #include "cupel/trial/trial.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The parameter of rules that compare losses of training and validation.
 Parameter loss_regex();
@@ -33,4 +33,4 @@ LossName loss_name(std::string_view tensor) noexcept;
 /// Why a loss is passed over in a run that has EVAL steps.
 inline constexpr std::string_view kNotOfThisMode = "a step of neither TRAIN nor EVAL";
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

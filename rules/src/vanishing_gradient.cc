@@ -7,7 +7,7 @@
 #include "cupel/rules/tensor_rule.h"
 #include "plain_reductions.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 class VanishingGradient final : public TensorRule {
@@ -70,4 +70,4 @@ or an end step, prevents findings.
 
 RuleDefinition vanishing_gradient() { return VanishingGradient::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <new>
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -130,4 +130,4 @@ WebhookAnswer Webhook::post(const Request& request, const GoOn& go_on) {
           curl_easy_strerror(result)};
 }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -6,7 +6,7 @@
 
 #include "go_on.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 
 /// The result of one POST. The message never shows the URL.
 struct WebhookAnswer {
@@ -45,4 +45,4 @@ class Webhook {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

@@ -19,7 +19,7 @@
 #include "judged_mode.h"
 #include "plain_reductions.h"
 
-namespace cupel {
+namespace cupel::rules_detail {
 namespace {
 
 // A saved norm is right to about 1e-15; bounds must stay true though it was rounded.
@@ -243,4 +243,4 @@ the rule reads both raw values. Weights with l2, saved every num_steps steps, fe
 
 RuleDefinition weight_update_ratio() { return WeightUpdateRatio::definition(); }
 
-}  // namespace cupel
+}  // namespace cupel::rules_detail

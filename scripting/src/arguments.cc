@@ -18,7 +18,7 @@
 #include "cupel/core/nearest_names.h"
 #include "mistakes.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestShown = 100;
@@ -316,4 +316,4 @@ std::optional<std::int64_t> integer_at(lua_State* lua, int place) noexcept {
 
 std::string shortened(std::string_view text) { return std::string(text.substr(0, kLongestShown)); }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -13,7 +13,7 @@
 #include "cupel/core/mode.h"
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 class Mistakes;
 
@@ -229,4 +229,4 @@ std::optional<std::int64_t> integer_at(lua_State* lua, int place) noexcept;
 /// What errors show of a script's text.
 std::string shortened(std::string_view text);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

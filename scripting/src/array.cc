@@ -14,7 +14,7 @@
 #include "cupel/core/element_type.h"
 #include "cupel/core/error.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // Beyond any memory, and far from what would overflow.
@@ -184,4 +184,4 @@ bool equal(Budget& budget, const Array& a, const Array& b) {
   return same;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

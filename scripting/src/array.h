@@ -16,7 +16,7 @@
 #include "cupel/core/tensor_view.h"
 #include "cupel/trial/tensor_value.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// What operations on arrays ask before they work or take memory. Either may throw, which ends the
 /// operation.
@@ -159,4 +159,4 @@ Shape without_axis(const Shape& shape, std::size_t axis);
 /// beyond 2^53 are not rounded. NaN is not the same as NaN.
 bool equal(Budget& budget, const Array& a, const Array& b);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -15,7 +15,7 @@
 #include "broadcast.h"
 #include "cupel/stats/statistics.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 Cost dearest(Cost a, Cost b, Cost c = Cost::Simple) { return std::max({a, b, c}); }
@@ -257,4 +257,4 @@ double dot(Budget& budget, const Array& a, const Array& b, double scale_a, doubl
   return products.finish().sum;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

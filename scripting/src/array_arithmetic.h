@@ -5,7 +5,7 @@
 
 #include "array.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 enum class Unary : std::uint8_t { Negative, Abs, Sqrt, Exp, Log, Sign, Floor };
 enum class Binary : std::uint8_t {
@@ -69,4 +69,4 @@ Array is_text(Budget& budget, const Array& a, const Array& b, bool invert);
 /// The sum of the products of elements, each factor first divided by a scale.
 double dot(Budget& budget, const Array& a, const Array& b, double scale_a = 1, double scale_b = 1);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -15,7 +15,7 @@
 #include "array_reductions.h"
 #include "cupel/stats/statistics.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kMostTogether = 16;
@@ -200,4 +200,4 @@ Array index_of_extreme_axis(Budget& budget, const Array& array, std::size_t axis
   return result.array;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

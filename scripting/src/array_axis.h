@@ -8,7 +8,7 @@
 
 // What reductions of the elements along one axis yield: arrays of the shape without it.
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A reduction of each row of elements: f64.
 Array reduce_axis(Budget& budget, const Array& array, std::size_t axis, Reduction reduction);
@@ -26,4 +26,4 @@ Array count_axis(Budget& budget, const Array& array, std::size_t axis, Counting 
 Array index_of_extreme_axis(Budget& budget, const Array& array, std::size_t axis, bool largest,
                             std::int64_t base);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

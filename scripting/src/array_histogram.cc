@@ -4,7 +4,7 @@
 
 #include "array_reductions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // The least and the largest of the finite elements; of none 0 and 1.
@@ -87,4 +87,4 @@ Histogram histogram(Budget& budget, const Array& array, std::int64_t bins,
   return result;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -11,7 +11,7 @@
 #include "array.h"
 #include "array_text.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // The texts whose indices `each_index` hands to a function, one for each element of the shape. It
@@ -131,4 +131,4 @@ Shape without_axis(const Shape& shape, std::size_t axis) {
   return Shape(extents);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 
 #include "array_selection.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // compute_reductions finds the median of so many elements within some milliseconds.
@@ -112,4 +112,4 @@ std::int64_t index_of_extreme(Budget& budget, const Array& array, bool largest) 
   return extreme.index();
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

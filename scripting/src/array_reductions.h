@@ -11,7 +11,7 @@
 
 // All of numeric arrays. `magnitudes` asks for what holds of the elements' magnitudes.
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The dtype to whose statistics a dtype's are equal, which take less time: a bool is a byte of 0
 /// or 1.
@@ -61,4 +61,4 @@ struct Histogram {
 Histogram histogram(Budget& budget, const Array& array, std::int64_t bins,
                     std::optional<std::pair<double, double>> range);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 
 #include "array_reductions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr unsigned kDigitBits = 16;
@@ -116,4 +116,4 @@ double quantile(Budget& budget, const Array& array, double q, bool magnitudes,
   return std::lerp(lower, upper, place - below);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

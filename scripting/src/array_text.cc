@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kCharactersPerInstruction = 64;
@@ -56,4 +56,4 @@ bool TextEquality::operator()(std::string_view a, std::string_view b) {
   return true;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -9,7 +9,7 @@
 
 // Arrays of texts, each of which may be as long as memory allows.
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Counts the characters that are worked on.
 class CharacterWork {
@@ -54,4 +54,4 @@ class TextEquality {
   CharacterWork work_;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 std::optional<Shape> common_shape(const Shape& a, const Shape& b) {
   const std::size_t rank = std::max(a.rank(), b.rank());
@@ -86,4 +86,4 @@ void Broadcast::gather(std::int64_t count) noexcept {
   }
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

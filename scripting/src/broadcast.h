@@ -6,7 +6,7 @@
 
 #include "array_arithmetic.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Reads the elements of an operand as doubles, in row-major order of a shape to which it is
 /// stretched. Borrows the operand.
@@ -35,4 +35,4 @@ class Broadcast {
   alignas(64) std::array<double, kElementsAtOnce> buffer_;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -16,7 +16,7 @@
 #include "sol_binding.h"
 #include "trial_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 template <>
 struct ObjectType<DataError> {
@@ -115,4 +115,4 @@ const DataError* to_data_error(lua_State* lua, int value) noexcept {
   return find_object<DataError>(lua, value);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

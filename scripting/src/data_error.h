@@ -9,7 +9,7 @@
 #include "held.h"
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// What a query of a run failed with, as scripts see it: a value with the fields `kind` (the name
 /// of the exception), `message`, and `tensor`, `step` and `worker` where the exception has them,
@@ -41,4 +41,4 @@ void push_exception(lua_State* lua, const std::exception& error);
 /// The value as one; null if it is something else.
 const DataError* to_data_error(lua_State* lua, int value) noexcept;
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -14,7 +14,7 @@
 #include "cupel/core/error.h"
 #include "cupel/rules/tensor_number.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr lua_Unsigned kMostNeeds = 1000;
@@ -186,4 +186,4 @@ RuleNeeds read_needs(lua_State* lua, int table, const std::string& rule, Mistake
   return needs;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -20,7 +20,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestParameter = 64;
@@ -363,4 +363,4 @@ std::vector<Parameter> read_declared_parameters(lua_State* lua, int table, Mista
   return parameters;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

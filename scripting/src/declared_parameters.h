@@ -7,7 +7,7 @@
 #include "lua_state.h"
 #include "mistakes.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Reads `params` of the table that a rule is defined by, and adds each mistake in it. Returns the
 /// parameters in the order of their names.
@@ -17,4 +17,4 @@ std::vector<Parameter> read_declared_parameters(lua_State* lua, int table, Mista
 /// most.
 bool is_identifier(std::string_view text) noexcept;
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

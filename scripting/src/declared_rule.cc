@@ -7,7 +7,7 @@
 #include "declared_needs.h"
 #include "declared_parameters.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kMostOtherTrials = 100;
@@ -70,4 +70,4 @@ DeclaredRule read_declared_rule(lua_State* lua, int table, Mistakes& mistakes) {
   return rule;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

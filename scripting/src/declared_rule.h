@@ -9,7 +9,7 @@
 #include "lua_state.h"
 #include "mistakes.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The table that a script passed to cupel.rule, but for the functions of the rule.
 struct DeclaredRule {
@@ -23,4 +23,4 @@ struct DeclaredRule {
 /// Reads the table of a rule at the place `table` of the stack, and adds each mistake in it.
 DeclaredRule read_declared_rule(lua_State* lua, int table, Mistakes& mistakes);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -15,7 +15,7 @@
 
 #include "source_tokens.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 using Kind = SourceToken::Kind;
@@ -201,4 +201,4 @@ void find_field_lines(std::string_view script, std::map<RuleCall, FieldLines>& c
   }
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

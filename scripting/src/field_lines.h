@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A call of cupel.rule in the text of a script.
 struct RuleCall {
@@ -24,4 +24,4 @@ using FieldLines = std::map<std::string, std::int64_t, std::less<>>;
 /// the innermost field around it that is; a field without such a one gets the line of the call.
 void find_field_lines(std::string_view script, std::map<RuleCall, FieldLines>& calls);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

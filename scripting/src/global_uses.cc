@@ -13,7 +13,7 @@
 
 #include "held.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // What lua_dump writes, and the numbers of instructions, are those of Lua 5.4.0 to 5.4.8. Another
@@ -198,4 +198,4 @@ std::vector<GlobalUse> global_uses(lua_State* lua, const std::string& chunk) {
   return uses;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

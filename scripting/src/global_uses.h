@@ -6,7 +6,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A place at which a script reads or sets a global variable.
 struct GlobalUse {
@@ -20,4 +20,4 @@ struct GlobalUse {
 /// compiler made of them. In the order of their lines.
 std::vector<GlobalUse> global_uses(lua_State* lua, const std::string& chunk);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -5,7 +5,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Bytes that count against a state's memory as long as this lives.
 class Held {
@@ -26,4 +26,4 @@ class Held {
   std::size_t bytes_;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

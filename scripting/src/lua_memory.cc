@@ -28,7 +28,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongText = std::size_t{32} << 10U;
@@ -254,4 +254,4 @@ void LuaState::push_object(lua_State* lua, std::shared_ptr<void> object, const v
   refer_to(lua, reference, referred, type);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -22,7 +22,7 @@
 #include "rule_parameters.h"
 #include "rule_self.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // Keys of the registry: their addresses are the keys.
@@ -223,4 +223,4 @@ void LuaRule::rethrow(const ScriptError& error) const {
   throw ScriptError(error.chunk, error.line, problem, error.limit, error.traceback);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

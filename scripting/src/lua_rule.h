@@ -12,7 +12,7 @@
 #include "rule_script.h"
 #include "trial_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A rule that calls the functions of a script.
 class LuaRule final : public Rule {
@@ -54,4 +54,4 @@ class LuaRule final : public Rule {
   std::optional<std::chrono::steady_clock::time_point> first_tick_;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -11,10 +11,10 @@
 namespace cupel {
 namespace {
 
-std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::RuleRuns>& runs,
-                                                    const lua::RuleSource& source,
-                                                    const lua::DeclaredRule& rule,
-                                                    std::size_t number) {
+std::shared_ptr<const RuleDefinition> definition_of(
+    const std::shared_ptr<scripting_detail::RuleRuns>& runs,
+    const scripting_detail::RuleSource& source, const scripting_detail::DeclaredRule& rule,
+    std::size_t number) {
   RuleDefinition definition = rule.definition;
   definition.file = source.path();
   definition.fingerprint = source.fingerprint();
@@ -35,19 +35,19 @@ std::shared_ptr<const RuleDefinition> definition_of(const std::shared_ptr<lua::R
 RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits,
                         const StoreSchemes& schemes) {
   RuleFile file;
-  std::shared_ptr<const lua::RuleSource> source;
+  std::shared_ptr<const scripting_detail::RuleSource> source;
   try {
-    source = std::make_shared<const lua::RuleSource>(path, limits, schemes);
+    source = std::make_shared<const scripting_detail::RuleSource>(path, limits, schemes);
   } catch (const Error& error) {
     file.is_readable = false;
     file.errors.push_back({.file = path, .message = error.what()});
     return file;
   }
   try {
-    auto script = std::make_unique<lua::RuleScript>(source);
+    auto script = std::make_unique<scripting_detail::RuleScript>(source);
     file.errors = script->problems();
     if (!file.errors.empty()) return file;
-    const auto runs = std::make_shared<lua::RuleRuns>(std::move(script));
+    const auto runs = std::make_shared<scripting_detail::RuleRuns>(std::move(script));
     for (std::size_t i = 0; i < runs->rules().size(); ++i)
       file.definitions.push_back(definition_of(runs, *source, runs->rules()[i], i));
   } catch (const Error& error) {

@@ -17,7 +17,7 @@
 #include "data_error.h"
 #include "source_check.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestMessage = 2000;
@@ -298,4 +298,4 @@ void LuaState::throw_error(int status, const std::string& chunk) {
                     std::exchange(traceback_, {}));
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -20,7 +20,7 @@
 #include "cupel/scripting/script_error.h"
 #include "cupel/scripting/script_limits.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The longest text of a script, and the longest script.
 inline constexpr std::size_t kLongestText = std::size_t{1} << 20U;
@@ -267,4 +267,4 @@ void set_function(lua_State* lua, const char* name) {
   lua_setfield(lua, -2, name);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 
 #include "field_lines.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kMostMistakes = 100;
@@ -96,4 +96,4 @@ std::vector<RuleProblem> problems_of(const Mistakes& mistakes, const RuleSource&
   return problems;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -10,7 +10,7 @@
 #include "field_lines.h"
 #include "rule_source.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The call of a function in a script, where a mistake was made.
 struct CallSite {
@@ -79,4 +79,4 @@ class Mistakes {
 /// the mistakes that were not kept.
 std::vector<RuleProblem> problems_of(const Mistakes& mistakes, const RuleSource& source);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

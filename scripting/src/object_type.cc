@@ -9,7 +9,7 @@
 #include "cupel/core/nearest_names.h"
 #include "sandbox_functions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kLookingForNames = 500;
@@ -69,4 +69,4 @@ void fail_object(lua_State* lua, int argument, const char* name) {
                    type_of(lua, argument) + "; write " + name + ":method(...), with a colon");
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -6,7 +6,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 // The registry of the types whose objects scripts see: trials, tensors, values, `req`, errors of
 // queries. A type is registered once per state, under an address of its own, and a userdata of the
@@ -74,4 +74,4 @@ void push_reference(lua_State* lua, T& object, int user_values = 0) {
   LuaState::push_reference(lua, &object, &object_key<T>, user_values);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

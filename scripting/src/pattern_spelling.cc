@@ -2,7 +2,7 @@
 
 #include "cupel/core/ascii.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestShown = 100;
@@ -80,4 +80,4 @@ std::string pattern_problem(std::string_view pattern) {
   return {};
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

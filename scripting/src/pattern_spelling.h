@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A text as messages show it: not too much of it, in quotes.
 std::string shown(std::string_view text);
@@ -11,4 +11,4 @@ std::string shown(std::string_view text);
 /// Where a pattern has a class of Lua's, "%d", how PCRE2 spells it, as a message; else nothing.
 std::string pattern_problem(std::string_view pattern);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -6,7 +6,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/printable.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kMostKept = 100;  // of each phase
@@ -39,4 +39,4 @@ void PrintedLines::begin(const std::string& rule) {
   kept_.clear();
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The lines that a script prints. They are kept until a rule judges in the state of the script,
 /// and go to the log from then on. A script in whose state no rule judges prints nothing.
@@ -24,4 +24,4 @@ class PrintedLines {
   std::size_t in_phase_ = 0;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

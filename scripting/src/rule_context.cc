@@ -13,7 +13,7 @@
 
 #include "cupel/core/error.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // The observations of one step are limited.
@@ -158,4 +158,4 @@ void RuleContext::explain() {
   of_other_runs_.clear();
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

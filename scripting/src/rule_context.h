@@ -8,7 +8,7 @@
 #include "cupel/rules/verdict.h"
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// What was read of a tensor, for people.
 struct Reading {
@@ -101,4 +101,4 @@ class RuleContext {
   std::size_t held_ = 0;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

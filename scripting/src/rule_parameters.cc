@@ -13,7 +13,7 @@
 #include "sandbox_functions.h"
 #include "sol_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kLookingForParameters = 500;
@@ -61,4 +61,4 @@ void push_parameters(lua_State* lua, const DeclaredRule& rule, const ParameterVa
   lua_setmetatable(lua, -2);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

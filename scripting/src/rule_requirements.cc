@@ -13,7 +13,7 @@
 #include "cupel/core/error.h"
 #include "sol_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 // What a script's `req` refers to.
 struct RequirementsHandle {
@@ -121,4 +121,4 @@ bool Requirements::are_met(lua_State* lua, const TrialObject& base, Verdict& ver
   return true;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

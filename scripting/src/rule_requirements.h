@@ -8,7 +8,7 @@
 #include "cupel/rules/verdict.h"
 #include "trial_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// What a rule wants to be there before it judges a step: `req` of its function `required`.
 class Requirements {
@@ -39,4 +39,4 @@ class Requirements {
   std::size_t held_ = 0;  // bytes of it, in the state
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 
 #include "lua_rule.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // A run is asked for the needs of each of its rules, mostly with one set of parameters each.
@@ -96,4 +96,4 @@ RuleProblem RuleRuns::problem_of(const std::exception& error) const {
   return {.file = source_->path(), .message = error.what()};
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -15,7 +15,7 @@
 #include "rule_script.h"
 #include "rule_source.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The runs of a file of rules: one for each rule that is made, and no more.
 ///
@@ -66,4 +66,4 @@ class RuleRuns {
   std::deque<Known> known_ CUPEL_GUARDED_BY(mutex_);  // The newest is last.
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -24,7 +24,7 @@
 #include "trial_object.h"
 #include "value_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr lua_Unsigned kMostRules = 100;
@@ -311,4 +311,4 @@ void RuleScript::protect(const std::function<void(lua_State*)>& work) {
   state_.call(1, 0, source_->chunk());
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -15,7 +15,7 @@
 #include "mistakes.h"
 #include "rule_source.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 class PrintedLines;
 
@@ -87,4 +87,4 @@ class RuleScript {
   std::vector<std::size_t> tables_;  // of rules_, as numbers of made_
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -19,7 +19,7 @@
 #include "cupel/core/number_text.h"
 #include "sol_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestWords = 1000;
@@ -125,4 +125,4 @@ void push_self_methods(lua_State* lua, RuleContext& context) {
   set_method<&is_explaining>(lua, "explaining", "()", context);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -19,7 +19,7 @@
 #include "cupel/store/open_store.h"
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kMostModules = 100;
@@ -163,4 +163,4 @@ std::string RuleSource::fingerprint() const {
   return std::to_string(all);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

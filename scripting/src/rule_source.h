@@ -11,7 +11,7 @@
 #include "cupel/store/store.h"
 #include "cupel/store/store_scheme.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The text of a file of rules and of the files beside it that it requires, each read once.
 class RuleSource {
@@ -55,4 +55,4 @@ class RuleSource {
   mutable std::map<std::string, std::string, std::less<>> modules_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -20,7 +20,7 @@
 #include "sandbox_functions.h"
 #include "sol_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestPrintedLine = 1000;
@@ -174,4 +174,4 @@ void make_sandbox(LuaState& state, SandboxOptions options) {
   state.call(0, 0, "sandbox");
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

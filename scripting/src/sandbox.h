@@ -7,7 +7,7 @@
 #include "lua_state.h"
 #include "mistakes.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The world that scripts of one rule see, beside the objects that are handed to them.
 struct SandboxOptions {
@@ -37,4 +37,4 @@ void note_globals(LuaState& state, const std::string& chunk);
 /// modules, is a mistake with its line, whether scripts ever get there or not.
 void close_globals(LuaState& state, Mistakes& mistakes);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 #include "arguments.h"
 #include "sandbox_functions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // A limit that was reached is no error to be caught.
@@ -260,4 +260,4 @@ void add_base_functions(lua_State* lua) {
                  {"next", guarded<next>}});
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

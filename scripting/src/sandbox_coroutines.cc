@@ -6,7 +6,7 @@
 
 #include "sandbox_functions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // A coroutine may do so much before its own hook is called.
@@ -99,4 +99,4 @@ void add_coroutine_functions(lua_State* lua) {
                {"status", guarded<coroutine_status>}});
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

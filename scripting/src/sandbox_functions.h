@@ -7,7 +7,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 // Each adds allowed functions to the table on top of the stack.
 void add_base_functions(lua_State* lua);
@@ -50,4 +50,4 @@ std::string_view check_text(lua_State* lua, int argument);
 /// The same of an argument that may be absent, which is an empty text.
 std::string_view check_optional_text(lua_State* lua, int argument);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

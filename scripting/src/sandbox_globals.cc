@@ -18,7 +18,7 @@
 #include "sandbox.h"
 #include "sandbox_functions.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestGlobal = 64;
@@ -121,4 +121,4 @@ void close_globals(LuaState& state, Mistakes& mistakes) {
   state.call(1, 0, "globals");
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -21,7 +21,7 @@
 #include "sandbox_functions.h"
 #include "text_builder.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 using Ranges = std::vector<TextPattern::Range>;
@@ -305,4 +305,4 @@ void add_pattern_functions(lua_State* lua) {
                  {"gsub", guarded<gsub>}});
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -11,7 +11,7 @@
 #include "sandbox_functions.h"
 #include "text_builder.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr lua_Integer kMostResults = 100'000;
@@ -201,4 +201,4 @@ void add_table_functions(lua_State* lua) {
                {"sort", guarded<sort>}});
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -13,7 +13,7 @@
 #include "sandbox_functions.h"
 #include "text_builder.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kBlock = 4096;
@@ -100,4 +100,4 @@ void add_text_functions(lua_State* lua) {
               {});
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -5,7 +5,7 @@
 
 #include "data_error.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // Pushes the error for the exception that sol2's trampoline is handling, which then raises it.
@@ -24,4 +24,4 @@ void install_exception_handler(lua_State* lua) {
   sol::set_default_exception_handler(lua, &push_error);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

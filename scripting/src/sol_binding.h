@@ -35,7 +35,7 @@
 
 #include "object_type.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A type of parameters that reads itself from the stack.
 template <class T>
@@ -81,9 +81,9 @@ T& sol_lua_get(sol::types<T&> /*type*/, lua_State* lua, int place, sol::stack::r
 
 // For types that a source keeps to itself: sol2 finds these functions in the namespace of the type.
 namespace {
-using lua::sol_lua_check;
-using lua::sol_lua_get;
-using lua::sol_lua_push;
+using scripting_detail::sol_lua_check;
+using scripting_detail::sol_lua_get;
+using scripting_detail::sol_lua_push;
 }  // namespace
 
 /// A function as Lua calls it, with its name as first upvalue: one with typed parameters, or one
@@ -136,4 +136,4 @@ void bind(lua_State* lua, const char* name) {
   lua_setfield(lua, -2, name);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -10,7 +10,7 @@
 
 #include "source_tokens.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // Counts how many parts the chain has that goes on, for each bracket that is open.
@@ -82,4 +82,4 @@ std::optional<std::int64_t> line_of_long_chain(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

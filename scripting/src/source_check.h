@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// The most fields, indices and methods that may follow each other in one expression.
 inline constexpr int kLongestChain = 50;
@@ -15,4 +15,4 @@ inline constexpr int kLongestChain = 50;
 /// 200 KB has room for is more than a thread's stack has.
 std::optional<std::int64_t> line_of_long_chain(std::string_view text);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

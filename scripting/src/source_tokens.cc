@@ -10,7 +10,7 @@
 
 #include "cupel/core/ascii.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::array<std::string_view, 22> kKeywords = {
@@ -148,4 +148,4 @@ void SourceTokens::skip_text(char quote) noexcept {
   if (at_ < text_.size() && ahead() == quote) ++at_;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// A token of a script in Lua.
 struct SourceToken {
@@ -49,4 +49,4 @@ class SourceTokens {
 /// Whether a name is a word of the language.
 bool is_keyword(std::string_view name) noexcept;
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -24,7 +24,7 @@
 #include "value_binding.h"
 #include "value_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 struct TensorObject {
   Tensor tensor;
@@ -314,4 +314,4 @@ int trial_tensor(lua_State* lua) {
   return 1;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

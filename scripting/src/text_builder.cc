@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kFirstCapacity = 256;
@@ -43,4 +43,4 @@ void TextBuilder::append(std::string_view text) {
 
 void TextBuilder::push() const { lua_pushlstring(lua_, data_, size_); }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

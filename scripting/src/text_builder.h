@@ -5,7 +5,7 @@
 
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Puts a text of a script together, in Lua's memory, and raises an error beyond kLongestText.
 /// Takes one place of the stack, the top of it when it is made.
@@ -26,4 +26,4 @@ class TextBuilder {
   std::size_t uncharged_ = 0;
 };
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

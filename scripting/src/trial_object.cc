@@ -18,7 +18,7 @@
 #include "cupel/core/nearest_names.h"
 #include "sol_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kCompiling = 1000;
@@ -283,4 +283,4 @@ void push_trial(lua_State* lua, TrialObject& object) {
   lua_setiuservalue(lua, -2, 1);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -16,7 +16,7 @@
 #include "object_type.h"
 #include "rule_context.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// Instructions that a query of the index counts as.
 inline constexpr std::int64_t kQuery = 20;
@@ -112,4 +112,4 @@ void add_tensor_type(lua_State* lua);
 int trial_tensor(lua_State* lua);
 int trial_each(lua_State* lua);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

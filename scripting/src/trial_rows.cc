@@ -24,7 +24,7 @@
 #include "trial_object.h"
 #include "value_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kFirstRows = 16;
@@ -210,4 +210,4 @@ int trial_each(lua_State* lua) {
   return 1;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -12,7 +12,7 @@
 #include "sol_binding.h"
 #include "value_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kMostInTable = 10'000;
@@ -240,4 +240,4 @@ std::vector<Method> access_methods() {
           method<&indices>("indices"), method<&to_table>("to_table")};
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

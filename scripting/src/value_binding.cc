@@ -16,7 +16,7 @@
 #include "array_reductions.h"
 #include "cupel/core/error.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::size_t kLongestComputedName = 120;
@@ -94,7 +94,7 @@ void push_element(lua_State* lua, const Value& value, std::int64_t index) {
 
 int Element::push(lua_State* lua) const {
   if (magnitude)
-    lua::push(lua, std::abs(array.at(index)));
+    scripting_detail::push(lua, std::abs(array.at(index)));
   else
     push_element(lua, array, index);
   return 1;
@@ -183,4 +183,4 @@ ShapeArgument ShapeArgument::from_lua(lua_State* lua, int place) {
   return {Shape(extents)};
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -19,7 +19,7 @@
 
 // What the functions of values share. Each is named by what scripts call it, `function`, in errors.
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 /// What a state lets its scripts use.
 class LuaBudget : public Budget {
@@ -72,7 +72,7 @@ struct NewValue {
   std::shared_ptr<Known> known = nullptr;
   bool magnitudes = false;
   int push(lua_State* lua) {
-    lua::push(lua, std::move(array), std::move(name), std::move(known), magnitudes);
+    scripting_detail::push(lua, std::move(array), std::move(name), std::move(known), magnitudes);
     return 1;
   }
 };
@@ -126,4 +126,4 @@ NewValue where(Value& value, Value& mask, AnyArgument more);
 /// Adds the functions that make values to the table on top.
 void add_value_makers(lua_State* lua);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

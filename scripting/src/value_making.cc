@@ -13,7 +13,7 @@
 #include "sol_binding.h"
 #include "value_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kElementsPerCharge = 64;
@@ -234,4 +234,4 @@ void add_value_makers(lua_State* lua) {
   bind<&is_value>(lua, "is_value");
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

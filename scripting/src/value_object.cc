@@ -20,7 +20,7 @@
 #include "sol_binding.h"
 #include "value_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kLookingForNames = 2000;
@@ -148,4 +148,4 @@ void add_value_functions(lua_State* lua) {
   add_value_makers(lua);
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

@@ -8,7 +8,7 @@
 #include "cupel/trial/tensor_value.h"
 #include "lua_state.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 
 // Tensor values in scripts: immutable arrays whose operations run here. Their bytes count against
 // the state's memory, each operation's work against its instructions and its clock.
@@ -36,4 +36,4 @@ struct CountTable {
 /// caller counts the value's bytes.
 double reduce(lua_State* lua, TensorValue value, Reduction reduction);
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

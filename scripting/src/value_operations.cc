@@ -10,7 +10,7 @@
 #include "sol_binding.h"
 #include "value_binding.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 // By their enumerators, in order.
@@ -215,4 +215,4 @@ std::vector<Method> operation_methods() {
           method<&is_equal>("__eq", "equal")};
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

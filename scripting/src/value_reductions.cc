@@ -20,7 +20,7 @@
 #include "value_binding.h"
 #include "value_object.h"
 
-namespace cupel::lua {
+namespace cupel::scripting_detail {
 namespace {
 
 constexpr std::int64_t kMostBins = 10'000;
@@ -254,4 +254,4 @@ std::vector<Method> reduction_methods() {
   return methods;
 }
 
-}  // namespace cupel::lua
+}  // namespace cupel::scripting_detail

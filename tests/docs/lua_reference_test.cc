@@ -28,7 +28,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-namespace lua = cupel::lua;
+
 using Names = std::set<std::string>;
 
 const fs::path kDocument = fs::path(CUPEL_SOURCE_DIR) / "docs" / "lua.md";
@@ -72,14 +72,14 @@ class LuaReference : public ::testing::Test {
   LuaReference() {
     cupel::testing::WorkerWriter(*store_).save(0, {cupel::testing::raw("w", {1, 2})});
     trial_ = std::make_unique<cupel::Trial>(store_);
-    object_ = std::make_unique<lua::TrialObject>(*trial_, context_, false);
+    object_ = std::make_unique<scripting_detail::TrialObject>(*trial_, context_, false);
     script_ = load("return cupel.rule { name = 'Empty', invoke_at_step = function() end }");
   }
 
-  std::unique_ptr<lua::RuleScript> load(const std::string& text) {
+  std::unique_ptr<scripting_detail::RuleScript> load(const std::string& text) {
     std::ofstream("rule.lua", std::ios::binary) << text;
-    return std::make_unique<lua::RuleScript>(
-        std::make_shared<lua::RuleSource>("rule.lua", cupel::ScriptLimits{}));
+    return std::make_unique<scripting_detail::RuleScript>(
+        std::make_shared<scripting_detail::RuleSource>("rule.lua", cupel::ScriptLimits{}));
   }
 
   // The names of the functions in a table of the script's that `push` pushes.
@@ -128,19 +128,19 @@ class LuaReference : public ::testing::Test {
   cupel_docs::Scratch scratch_;
   std::shared_ptr<cupel::MemoryStore> store_ = std::make_shared<cupel::MemoryStore>();
   std::unique_ptr<cupel::Trial> trial_;
-  lua::RuleContext context_;
-  std::unique_ptr<lua::TrialObject> object_;
-  std::unique_ptr<lua::RuleScript> script_;
+  scripting_detail::RuleContext context_;
+  std::unique_ptr<scripting_detail::TrialObject> object_;
+  std::unique_ptr<scripting_detail::RuleScript> script_;
 };
 
 TEST_F(LuaReference, names_every_method_of_a_trial) {
   EXPECT_EQ(documented({"method of `trial`"}, "trial:"),
-            methods_of([&](lua_State* state) { lua::push_trial(state, *object_); }));
+            methods_of([&](lua_State* state) { scripting_detail::push_trial(state, *object_); }));
 }
 
 TEST_F(LuaReference, names_every_method_of_a_tensor) {
   EXPECT_EQ(documented({"method of a tensor"}, "tensor:"), methods_of([&](lua_State* state) {
-              lua::push_trial(state, *object_);
+              scripting_detail::push_trial(state, *object_);
               lua_getfield(state, -1, "tensor");
               lua_insert(state, -2);
               lua_pushliteral(state, "w");
@@ -149,8 +149,9 @@ TEST_F(LuaReference, names_every_method_of_a_tensor) {
 }
 
 TEST_F(LuaReference, names_every_method_of_a_value) {
-  const Names methods = methods_of(
-      [&](lua_State* state) { lua::push_value(state, trial_->tensor("w").value(0), "w"); });
+  const Names methods = methods_of([&](lua_State* state) {
+    scripting_detail::push_value(state, trial_->tensor("w").value(0), "w");
+  });
   const std::vector<std::string_view> tables = {"choosing elements", "element by element",
                                                 "of all elements, or along an axis",
                                                 "of all elements only"};
@@ -160,7 +161,7 @@ TEST_F(LuaReference, names_every_method_of_a_value) {
 }
 
 TEST_F(LuaReference, names_every_method_of_what_required_is_given) {
-  lua::Requirements requirements;
+  scripting_detail::Requirements requirements;
   EXPECT_EQ(methods_of([&](lua_State* state) { requirements.push(state, *object_); }),
             Names({"add"}));
   Names names;
@@ -180,7 +181,7 @@ TEST_F(LuaReference, names_every_method_of_self) {
 }
 
 TEST_F(LuaReference, names_every_function_of_the_library) {
-  const auto globals = [](lua_State* state) { lua::LuaState::push_globals(state); };
+  const auto globals = [](lua_State* state) { scripting_detail::LuaState::push_globals(state); };
   for (const auto& row : cupel_docs::table_of(kDocument, "library")) {
     ASSERT_EQ(row.size(), 2U);
     Names names;
@@ -201,7 +202,7 @@ TEST_F(LuaReference, names_every_function_of_the_library) {
 TEST_F(LuaReference, has_a_row_for_every_library) {
   Names libraries;
   script_->protect([&](lua_State* state) {
-    lua::LuaState::push_globals(state);
+    scripting_detail::LuaState::push_globals(state);
     lua_pushnil(state);
     while (lua_next(state, -2) != 0) {
       if (lua_istable(state, -1)) libraries.insert(lua_tostring(state, -2));

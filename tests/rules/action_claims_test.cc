@@ -19,6 +19,7 @@
 namespace cupel::testing {
 namespace {
 
+using namespace rules_detail;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;

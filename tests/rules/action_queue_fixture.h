@@ -20,6 +20,7 @@
 
 namespace cupel::testing {
 
+using namespace rules_detail;
 using namespace std::chrono_literals;
 
 inline std::string text_of(const std::filesystem::path& file) {

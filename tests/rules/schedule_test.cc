@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace cupel::runner_detail {
+namespace cupel::rules_detail {
 namespace {
 
 using std::chrono::milliseconds;
@@ -353,4 +353,4 @@ TEST(Schedule, waiting_for_news_ends_at_its_time) {
 }
 
 }  // namespace
-}  // namespace cupel::runner_detail
+}  // namespace cupel::rules_detail

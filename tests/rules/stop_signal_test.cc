@@ -15,8 +15,8 @@
 namespace cupel::testing {
 namespace {
 
+using namespace rules_detail;
 using namespace std::chrono_literals;
-using runner_detail::StopSignal;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

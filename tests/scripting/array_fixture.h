@@ -32,7 +32,7 @@ inline constexpr DType kNumericDTypes[] = {
     DType::U32,  DType::U64, DType::F16, DType::BF16, DType::F32, DType::F64};
 
 /// A budget without an end that counts what it is asked for.
-class CountingBudget : public lua::Budget {
+class CountingBudget : public scripting_detail::Budget {
  public:
   void charge(std::int64_t instructions) override {
     charged += instructions;
@@ -48,7 +48,7 @@ class CountingBudget : public lua::Budget {
 };
 
 /// The elements of an array as doubles, by a plain loop.
-inline std::vector<double> doubles_of(const lua::Array& array) {
+inline std::vector<double> doubles_of(const scripting_detail::Array& array) {
   std::vector<double> doubles;
   with_element_type(array.dtype(), [&](auto element) {
     for (std::int64_t i = 0; i < array.elements(); ++i) {
@@ -62,7 +62,7 @@ inline std::vector<double> doubles_of(const lua::Array& array) {
 
 /// An array of a C++ type's dtype.
 template <class T>
-lua::Array array_of(const std::vector<T>& elements, const Shape& shape) {
+scripting_detail::Array array_of(const std::vector<T>& elements, const Shape& shape) {
   const auto bytes = std::make_shared<AlignedBuffer>(elements.size() * sizeof(T));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const T element = elements[i];
@@ -71,12 +71,12 @@ lua::Array array_of(const std::vector<T>& elements, const Shape& shape) {
   return {kDTypeOf<T>, shape, bytes};
 }
 template <class T>
-lua::Array array_of(const std::vector<T>& elements) {
+scripting_detail::Array array_of(const std::vector<T>& elements) {
   return array_of(elements, Shape{elements.size()});
 }
 
 /// An array of texts.
-inline lua::Array texts_of(const std::vector<std::string>& texts, const Shape& shape) {
+inline scripting_detail::Array texts_of(const std::vector<std::string>& texts, const Shape& shape) {
   std::size_t characters = 0;
   for (const std::string& text : texts) characters += text.size();
   const std::size_t offsets = (texts.size() + 1) * sizeof(std::int64_t);
@@ -88,10 +88,10 @@ inline lua::Array texts_of(const std::vector<std::string>& texts, const Shape& s
     at += static_cast<std::int64_t>(texts[i].size());
     std::memcpy(bytes->data() + (i + 1) * sizeof at, &at, sizeof at);
   }
-  return lua::Array::of_texts(shape, bytes);
+  return scripting_detail::Array::of_texts(shape, bytes);
 }
 
-inline std::vector<std::string> strings_of(const lua::Array& array) {
+inline std::vector<std::string> strings_of(const scripting_detail::Array& array) {
   std::vector<std::string> strings;
   for (std::int64_t i = 0; i < array.elements(); ++i) strings.emplace_back(array.text_at(i));
   return strings;
@@ -120,7 +120,8 @@ T element_of(double x) {
     return static_cast<T>(x);
 }
 
-inline lua::Array array_of(DType dtype, const std::vector<double>& numbers, const Shape& shape) {
+inline scripting_detail::Array array_of(DType dtype, const std::vector<double>& numbers,
+                                        const Shape& shape) {
   return with_element_type(dtype, [&](auto element) {
     std::vector<decltype(element)> elements;
     for (const double x : numbers) elements.push_back(element_of<decltype(element)>(x));
@@ -130,7 +131,7 @@ inline lua::Array array_of(DType dtype, const std::vector<double>& numbers, cons
 
 /// Numbers that every dtype of its kind holds: bool 0 and 1, integers without a sign 0 to 100, with
 /// one -100 to 100, floats quarters of -25 to 25; the same for the same seed.
-inline lua::Array some_numbers(DType dtype, const Shape& shape, unsigned seed = 1) {
+inline scripting_detail::Array some_numbers(DType dtype, const Shape& shape, unsigned seed = 1) {
   std::mt19937 engine(seed);
   std::vector<double> numbers(static_cast<std::size_t>(shape.elements()));
   const bool is_unsigned = dtype >= DType::U8 && dtype <= DType::U64;
@@ -144,7 +145,7 @@ inline lua::Array some_numbers(DType dtype, const Shape& shape, unsigned seed = 
 }
 
 /// Any bits, and among them the least, the largest, zeros of both signs, infinities and NaN.
-inline lua::Array any_numbers(DType dtype, const Shape& shape, unsigned seed = 1) {
+inline scripting_detail::Array any_numbers(DType dtype, const Shape& shape, unsigned seed = 1) {
   std::mt19937_64 engine(seed);
   return with_element_type(dtype, [&](auto element) {
     using T = decltype(element);
@@ -177,7 +178,7 @@ inline std::vector<std::uint64_t> bits_of(const std::vector<double>& numbers) {
 }
 
 /// What the stats room says of an array.
-inline double stats_of(const lua::Array& array, Reduction reduction) {
+inline double stats_of(const scripting_detail::Array& array, Reduction reduction) {
   ReductionSet wanted;
   wanted.add(reduction);
   return compute_reductions(array.view(), wanted).get(reduction).value();

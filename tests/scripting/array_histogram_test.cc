@@ -11,8 +11,9 @@ namespace {
 using ::testing::ElementsAre;
 
 // Each element is looked for from bin to bin.
-lua::Histogram plain_histogram(const lua::Array& array, const std::vector<double>& edges) {
-  lua::Histogram histogram;
+scripting_detail::Histogram plain_histogram(const scripting_detail::Array& array,
+                                            const std::vector<double>& edges) {
+  scripting_detail::Histogram histogram;
   histogram.edges = edges;
   histogram.counts.resize(edges.size() - 1);
   for (const double x : doubles_of(array)) {
@@ -31,7 +32,8 @@ lua::Histogram plain_histogram(const lua::Array& array, const std::vector<double
   return histogram;
 }
 
-void expect_histogram(const lua::Histogram& found, const lua::Histogram& expected) {
+void expect_histogram(const scripting_detail::Histogram& found,
+                      const scripting_detail::Histogram& expected) {
   EXPECT_EQ(found.counts, expected.counts);
   EXPECT_EQ(found.nan, expected.nan);
   EXPECT_EQ(found.below, expected.below);
@@ -42,8 +44,10 @@ TEST(Histogram, counts_every_dtype_as_the_plain_loop_does) {
   CountingBudget budget;
   for (const DType dtype : kNumericDTypes) {
     for (const std::int64_t bins : {1, 2, 7, 64, 1000}) {
-      for (const lua::Array& array : {some_numbers(dtype, {3000}), any_numbers(dtype, {3000})}) {
-        const lua::Histogram found = lua::histogram(budget, array, bins, std::nullopt);
+      for (const scripting_detail::Array& array :
+           {some_numbers(dtype, {3000}), any_numbers(dtype, {3000})}) {
+        const scripting_detail::Histogram found =
+            scripting_detail::histogram(budget, array, bins, std::nullopt);
         ASSERT_EQ(found.edges.size(), static_cast<std::size_t>(bins) + 1);
         EXPECT_TRUE(std::is_sorted(found.edges.begin(), found.edges.end()));
         expect_histogram(found, plain_histogram(array, found.edges));
@@ -55,7 +59,8 @@ TEST(Histogram, counts_every_dtype_as_the_plain_loop_does) {
 TEST(Histogram, bins_are_of_equal_width_and_the_last_has_its_upper_edge) {
   CountingBudget budget;
   const auto array = array_of<double>({-1, 0, 0.5, 1, 1.5, 2, 3, kNaN, kInfinity, -kInfinity});
-  const lua::Histogram found = lua::histogram(budget, array, 4, std::pair(0.0, 2.0));
+  const scripting_detail::Histogram found =
+      scripting_detail::histogram(budget, array, 4, std::pair(0.0, 2.0));
   EXPECT_THAT(found.edges, ElementsAre(0, 0.5, 1, 1.5, 2));
   EXPECT_THAT(found.counts, ElementsAre(1, 1, 1, 2));
   EXPECT_EQ(found.nan, 1);
@@ -66,7 +71,7 @@ TEST(Histogram, bins_are_of_equal_width_and_the_last_has_its_upper_edge) {
 TEST(Histogram, without_a_range_it_is_that_of_the_finite_elements) {
   CountingBudget budget;
   const auto edges = [&](const std::vector<double>& numbers) {
-    return lua::histogram(budget, array_of(numbers), 2, std::nullopt).edges;
+    return scripting_detail::histogram(budget, array_of(numbers), 2, std::nullopt).edges;
   };
   EXPECT_THAT(edges({3, -1, kInfinity, kNaN}), ElementsAre(-1, 1, 3));
   EXPECT_THAT(edges({}), ElementsAre(0, 0.5, 1));
@@ -83,7 +88,8 @@ TEST(Histogram, ranges_beyond_and_below_what_doubles_divide_lose_nothing) {
         std::vector<double>{1, next, std::nextafter(next, 2.0)},
         std::vector<double>{1e300, 1e300}}) {
     for (const std::int64_t bins : {1, 3, 10, 100}) {
-      const lua::Histogram found = lua::histogram(budget, array_of(numbers), bins, std::nullopt);
+      const scripting_detail::Histogram found =
+          scripting_detail::histogram(budget, array_of(numbers), bins, std::nullopt);
       EXPECT_EQ(std::accumulate(found.counts.begin(), found.counts.end(), std::int64_t{0}),
                 static_cast<std::int64_t>(numbers.size()))
           << numbers[0] << " " << bins;

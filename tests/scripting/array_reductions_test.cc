@@ -8,15 +8,17 @@ namespace {
 
 using ::testing::IsNan;
 
-double reduce(lua::Budget& budget, const lua::Array& array, Reduction reduction) {
-  return lua::reduce(budget, array, reduction, lua::statistics_of(budget, array));
+double reduce(scripting_detail::Budget& budget, const scripting_detail::Array& array,
+              Reduction reduction) {
+  return scripting_detail::reduce(budget, array, reduction,
+                                  scripting_detail::statistics_of(budget, array));
 }
 
 TEST(Reduce, every_one_of_every_dtype_and_length_is_the_stats_rooms_to_the_bit) {
   CountingBudget budget;
   for (const DType dtype : kNumericDTypes) {
     for (const std::int64_t length : kLengths) {
-      for (const lua::Array& array :
+      for (const scripting_detail::Array& array :
            {some_numbers(dtype, {length}), any_numbers(dtype, {length})}) {
         for (std::size_t i = 0; i < Reduction::kCount; ++i)
           EXPECT_EQ(bits_of({reduce(budget, array, Reduction::at(i))}),
@@ -33,7 +35,7 @@ TEST(Reduce, a_median_of_many_elements_is_the_stats_rooms_to_the_bit) {
   constexpr std::int64_t kMany = (1LL << 20U) + 3;
   for (const std::int64_t length : {kMany, kMany + 1}) {
     for (const DType dtype : kNumericDTypes) {
-      lua::Array array = some_numbers(dtype, {length});
+      scripting_detail::Array array = some_numbers(dtype, {length});
       for (const bool magnitudes : {false, true})
         EXPECT_EQ(bits_of({reduce(budget, array, {ReductionOp::Median, magnitudes})}),
                   bits_of({stats_of(array, {ReductionOp::Median, magnitudes})}))
@@ -51,11 +53,11 @@ TEST(Reduce, a_median_of_many_elements_of_any_size_is_the_stats_rooms_to_the_bit
                                  static_cast<int>(engine() % 1800) - 1000));
   // Half of them are zeros, of which most have a sign.
   for (std::size_t i = 0; i < numbers.size(); i += 2) numbers[i] = i % 6 == 0 ? 0.0 : -0.0;
-  const lua::Array array = array_of(numbers);
+  const scripting_detail::Array array = array_of(numbers);
   for (const bool magnitudes : {false, true})
     EXPECT_EQ(bits_of({reduce(budget, array, {ReductionOp::Median, magnitudes})}),
               bits_of({stats_of(array, {ReductionOp::Median, magnitudes})}));
-  EXPECT_LE(budget.most_at_once, 2 * lua::kElementsPerPiece);
+  EXPECT_LE(budget.most_at_once, 2 * scripting_detail::kElementsPerPiece);
 }
 
 TEST(Reduce, the_middle_ones_of_many_elements_may_be_far_apart) {
@@ -66,8 +68,8 @@ TEST(Reduce, the_middle_ones_of_many_elements_may_be_far_apart) {
   EXPECT_EQ(reduce(budget, array_of(numbers), {ReductionOp::Median}), (-1e10 + 7) / 2);
   numbers[kHalf / 2] = -5;
   EXPECT_EQ(reduce(budget, array_of(numbers), {ReductionOp::Median}), 1);
-  EXPECT_EQ(lua::quantile(budget, array_of(numbers), 1, false,
-                          compute_statistics(array_of(numbers).view())),
+  EXPECT_EQ(scripting_detail::quantile(budget, array_of(numbers), 1, false,
+                                       compute_statistics(array_of(numbers).view())),
             7);
 }
 
@@ -75,10 +77,11 @@ TEST(CountNonzero, counts_every_dtype_and_length) {
   CountingBudget budget;
   for (const DType dtype : kNumericDTypes) {
     for (const std::int64_t length : kLengths) {
-      const lua::Array array = any_numbers(dtype, {length});
+      const scripting_detail::Array array = any_numbers(dtype, {length});
       std::int64_t expected = 0;
       for (const double x : doubles_of(array)) expected += x != 0 ? 1 : 0;
-      EXPECT_EQ(lua::count_nonzero(budget, array), expected) << to_string(dtype) << length;
+      EXPECT_EQ(scripting_detail::count_nonzero(budget, array), expected)
+          << to_string(dtype) << length;
     }
   }
 }
@@ -94,15 +97,17 @@ double plain_quantile(std::vector<double> numbers, double q) {
   return numbers[below] * (1 - part) + numbers[below + 1] * part;
 }
 
-double quantile(lua::Budget& budget, const lua::Array& array, double q, bool magnitudes = false) {
-  return lua::quantile(budget, array, q, magnitudes, lua::statistics_of(budget, array));
+double quantile(scripting_detail::Budget& budget, const scripting_detail::Array& array, double q,
+                bool magnitudes = false) {
+  return scripting_detail::quantile(budget, array, q, magnitudes,
+                                    scripting_detail::statistics_of(budget, array));
 }
 
 TEST(Quantile, is_between_the_sorted_elements) {
   CountingBudget budget;
   for (const DType dtype : kNumericDTypes) {
     for (const std::int64_t length : {1, 2, 3, 10, 1023, 65536, 65537, 200'000}) {
-      const lua::Array array = some_numbers(dtype, {length});
+      const scripting_detail::Array array = some_numbers(dtype, {length});
       std::vector<double> numbers = doubles_of(array);
       std::vector<double> sizes = numbers;
       for (double& x : sizes) x = std::abs(x);
@@ -133,15 +138,15 @@ TEST(Quantile, of_nothing_and_beside_a_nan_is_nan) {
 
 // --- Norms
 
-double norm(lua::Budget& budget, const lua::Array& array, double p) {
-  return lua::norm(budget, array, p, lua::statistics_of(budget, array));
+double norm(scripting_detail::Budget& budget, const scripting_detail::Array& array, double p) {
+  return scripting_detail::norm(budget, array, p, scripting_detail::statistics_of(budget, array));
 }
 
 TEST(Norm, is_as_the_plain_loop_says) {
   CountingBudget budget;
   for (const DType dtype : kNumericDTypes) {
     for (const std::int64_t length : {1, 2, 1023, 1024, 1025, 2048, 65537}) {
-      const lua::Array array = some_numbers(dtype, {length});
+      const scripting_detail::Array array = some_numbers(dtype, {length});
       for (const double p : {0.5, 1.0, 1.5, 2.0, 3.0, 10.0}) {
         long double sum = 0;
         for (const double x : doubles_of(array))
@@ -155,7 +160,7 @@ TEST(Norm, is_as_the_plain_loop_says) {
 
 TEST(Norm, one_and_two_are_the_stats_rooms_and_infinity_is_the_largest) {
   CountingBudget budget;
-  const lua::Array array = some_numbers(DType::F32, {5000});
+  const scripting_detail::Array array = some_numbers(DType::F32, {5000});
   const Statistics statistics = compute_statistics(array.view());
   EXPECT_EQ(norm(budget, array, 1), statistics.l1);
   EXPECT_EQ(norm(budget, array, 2), statistics.l2);
@@ -196,15 +201,19 @@ TEST(IndexOfExtreme, is_the_first_of_equals_and_the_first_nan) {
     for (const DType dtype : kNumericDTypes)
       for (const std::int64_t length : kLengths) {
         if (length == 0) continue;
-        for (const lua::Array& array :
+        for (const scripting_detail::Array& array :
              {some_numbers(dtype, {length}), any_numbers(dtype, {length})})
-          EXPECT_EQ(lua::index_of_extreme(budget, array, largest),
+          EXPECT_EQ(scripting_detail::index_of_extreme(budget, array, largest),
                     plain_index(doubles_of(array), largest))
               << to_string(dtype) << length;
       }
-    EXPECT_EQ(lua::index_of_extreme(budget, array_of<double>({kNaN, 1, 2}), largest), 0);
-    EXPECT_EQ(lua::index_of_extreme(budget, array_of<double>({1, 2, kNaN, 3, kNaN}), largest), 2);
-    EXPECT_EQ(lua::index_of_extreme(budget, array_of<double>({-kInfinity, -kInfinity}), largest),
+    EXPECT_EQ(scripting_detail::index_of_extreme(budget, array_of<double>({kNaN, 1, 2}), largest),
+              0);
+    EXPECT_EQ(scripting_detail::index_of_extreme(budget, array_of<double>({1, 2, kNaN, 3, kNaN}),
+                                                 largest),
+              2);
+    EXPECT_EQ(scripting_detail::index_of_extreme(budget, array_of<double>({-kInfinity, -kInfinity}),
+                                                 largest),
               0);
   }
 }

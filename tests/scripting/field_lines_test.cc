@@ -13,9 +13,9 @@ namespace {
 // The line in which a field is written, of the call in line `call_line`.
 std::int64_t line_of(const std::string& script, const std::string& path, std::int64_t call_line = 1,
                      std::size_t ordinal = 0) {
-  std::map<lua::RuleCall, lua::FieldLines> calls;
+  std::map<scripting_detail::RuleCall, scripting_detail::FieldLines> calls;
   calls[{call_line, ordinal}][path] = 0;
-  lua::find_field_lines(script, calls);
+  scripting_detail::find_field_lines(script, calls);
   return calls.at({call_line, ordinal}).at(path);
 }
 
@@ -99,17 +99,17 @@ TEST(FieldLines, the_table_may_be_in_parentheses_and_the_function_have_another_n
 
 TEST(FieldLines, many_fields_are_found_in_one_search) {
   std::string script = "return cupel.rule {\n";
-  std::map<lua::RuleCall, lua::FieldLines> calls;
-  lua::FieldLines& fields = calls[{1, 0}];
+  std::map<scripting_detail::RuleCall, scripting_detail::FieldLines> calls;
+  scripting_detail::FieldLines& fields = calls[{1, 0}];
   for (int i = 0; i < 100'000; ++i) script += "f" + std::to_string(i) + " = {{{}}},\n";
   for (int i = 0; i < 100; ++i) fields["f" + std::to_string(i * 1000)] = 0;
-  lua::find_field_lines(script + "}", calls);
+  scripting_detail::find_field_lines(script + "}", calls);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(fields["f" + std::to_string(i * 1000)], i * 1000 + 2);
 }
 
 TEST(FieldLines, fields_of_many_calls_are_found_in_one_search) {
   std::string script(500'000, ' ');
-  std::map<lua::RuleCall, lua::FieldLines> calls;
+  std::map<scripting_detail::RuleCall, scripting_detail::FieldLines> calls;
   for (std::int64_t i = 0; i < 100; ++i) {
     script += "\ncupel.rule { a = 1,\n b = 2 } cupel.rule {\n b = 3, a = 4 }";
     for (const std::size_t ordinal : {0U, 1U, 2U})
@@ -117,23 +117,24 @@ TEST(FieldLines, fields_of_many_calls_are_found_in_one_search) {
         calls[{3 * i + (ordinal == 1 ? 3 : 2), ordinal}][path];
   }
   const auto begin = std::chrono::steady_clock::now();
-  lua::find_field_lines(script, calls);
+  scripting_detail::find_field_lines(script, calls);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   for (std::int64_t i = 0; i < 100; ++i) {
     const std::int64_t line = 3 * i + 2;
-    EXPECT_EQ((calls[{line, 0}]), (lua::FieldLines{{"a", line}, {"b", line + 1}, {"c", line}}));
+    EXPECT_EQ((calls[{line, 0}]),
+              (scripting_detail::FieldLines{{"a", line}, {"b", line + 1}, {"c", line}}));
     EXPECT_EQ((calls[{line, 2}]), (calls[{line, 0}]));
     EXPECT_EQ((calls[{line + 1, 1}]),
-              (lua::FieldLines{{"a", line + 2}, {"b", line + 2}, {"c", line + 1}}));
+              (scripting_detail::FieldLines{{"a", line + 2}, {"b", line + 2}, {"c", line + 1}}));
   }
 }
 
 TEST(FieldLines, calls_in_lines_that_follow_each_other_are_found) {
   const std::string script =
       "local rule = cupel.rule\nrule {\na = 1}\nrule {a = 1}\nrule {a = 1}\nrule\n{\na = 1}";
-  std::map<lua::RuleCall, lua::FieldLines> calls;
+  std::map<scripting_detail::RuleCall, scripting_detail::FieldLines> calls;
   for (const std::int64_t line : {2, 4, 5, 6}) calls[{line, 0}]["a"] = 0;
-  lua::find_field_lines(script, calls);
+  scripting_detail::find_field_lines(script, calls);
   EXPECT_EQ((calls[{2, 0}]["a"]), 3);
   EXPECT_EQ((calls[{4, 0}]["a"]), 4);
   EXPECT_EQ((calls[{5, 0}]["a"]), 5);

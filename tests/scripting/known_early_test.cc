@@ -7,8 +7,8 @@
 namespace cupel::testing {
 namespace {
 
-using lua::Array;
-using lua::Operand;
+using scripting_detail::Array;
+using scripting_detail::Operand;
 
 // What a comparison is charged for arrays that differ in one element.
 template <class Compare>
@@ -25,7 +25,7 @@ std::int64_t charged_where_they_differ(std::size_t place, Compare&& compare) {
 
 TEST(KnownEarly, equal_ends_at_the_first_difference) {
   const auto compare = [](auto& budget, const Array& a, const Array& b) {
-    return lua::equal(budget, a, b);
+    return scripting_detail::equal(budget, a, b);
   };
   EXPECT_LT(charged_where_they_differ(0, compare),
             charged_where_they_differ(1'000'000, compare) / 8);
@@ -33,7 +33,7 @@ TEST(KnownEarly, equal_ends_at_the_first_difference) {
 
 TEST(KnownEarly, all_close_ends_at_the_first_difference) {
   const auto compare = [](auto& budget, const Array& a, const Array& b) {
-    return lua::all_close(budget, Operand(a), Operand(b), {});
+    return scripting_detail::all_close(budget, Operand(a), Operand(b), {});
   };
   EXPECT_LT(charged_where_they_differ(0, compare),
             charged_where_they_differ(1'000'000, compare) / 8);

@@ -111,7 +111,7 @@ std::string with_libraries(const std::string& text) {
   lua_newtable(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_openlibs(lua);  // into the globals of the registry, which are not those of scripts
-  lua::LuaState::push_globals(lua);
+  scripting_detail::LuaState::push_globals(lua);
   lua_pushglobaltable(lua);
   lua_pushnil(lua);
   while (lua_next(lua, -2) != 0) {

@@ -253,7 +253,7 @@ TEST(LuaState, the_clock_is_looked_at_before_garbage_is_collected) {
 }
 
 TEST(LuaState, no_message_handler_hears_of_a_limit_that_a_module_reached_while_it_was_read) {
-  lua::SandboxOptions options;
+  scripting_detail::SandboxOptions options;
   options.read_module = [](const std::string&) {
     return "return {" + std::string(900'000, '-') + "1}";
   };

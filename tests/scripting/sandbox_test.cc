@@ -50,7 +50,7 @@ class Reach {
 TEST(Sandbox, scripts_reach_this_and_nothing_else) {
   Script script;
   lua_State* const lua = script.state.get();
-  lua::LuaState::push_globals(lua);
+  scripting_detail::LuaState::push_globals(lua);
   Reach reach(lua);
   reach.look("");
   lua_pop(lua, 1);
@@ -163,8 +163,8 @@ TEST(Sandbox, a_missing_global_names_the_nearest) {
 TEST(Sandbox, globals_can_be_closed) {
   Script script;
   script.run("known = 1");
-  lua::Mistakes mistakes;
-  lua::close_globals(script.state, mistakes);
+  scripting_detail::Mistakes mistakes;
+  scripting_detail::close_globals(script.state, mistakes);
   EXPECT_TRUE(mistakes.empty());
   EXPECT_EQ(script.run("known = 2 return known"), "2");
   EXPECT_THAT(script.error("other = 1").problem, HasSubstr("other is a new global"));
@@ -172,7 +172,7 @@ TEST(Sandbox, globals_can_be_closed) {
 }
 
 TEST(Sandbox, modules_are_loaded_once) {
-  lua::SandboxOptions options;
+  scripting_detail::SandboxOptions options;
   options.read_module = [](const std::string& name) {
     if (name != "helper") throw Error("there is no " + name);
     return std::string("return {count = 0}");
@@ -185,7 +185,7 @@ TEST(Sandbox, modules_are_loaded_once) {
 }
 
 TEST(Sandbox, a_module_that_failed_may_be_asked_for_again) {
-  lua::SandboxOptions options;
+  scripting_detail::SandboxOptions options;
   options.read_module = [](const std::string&) { return std::string("error('broken')"); };
   Script script({}, std::move(options));
   for (int i = 0; i < 2; ++i)
@@ -194,7 +194,7 @@ TEST(Sandbox, a_module_that_failed_may_be_asked_for_again) {
 
 TEST(Sandbox, random_numbers_follow_from_the_seed) {
   const auto numbers = [](std::uint64_t seed) {
-    lua::SandboxOptions options;
+    scripting_detail::SandboxOptions options;
     options.seed = seed;
     return Script({}, std::move(options))
         .run("return math.random() .. ' ' .. math.random(10) .. ' ' .. math.random(-5, 5)");

@@ -39,8 +39,8 @@ std::string module_text(const std::string& name) {
   return found->second;
 }
 
-lua::SandboxOptions options() {
-  lua::SandboxOptions all;
+scripting_detail::SandboxOptions options() {
+  scripting_detail::SandboxOptions all;
   all.read_module = module_text;
   return all;
 }
@@ -50,8 +50,8 @@ lua::SandboxOptions options() {
 AttackedScript::AttackedScript(const ScriptLimits& limits) : Script(limits, options()) {
   lua_State* const lua = state.get();
   lua_newtable(lua);
-  lua::add_value_functions(lua);
-  lua::LuaState::push_globals(lua);
+  scripting_detail::add_value_functions(lua);
+  scripting_detail::LuaState::push_globals(lua);
   lua_insert(lua, -2);
   lua_pushliteral(lua, "cupel");
   lua_insert(lua, -2);

@@ -14,10 +14,10 @@ namespace cupel::testing {
 /// A sandbox, and what its scripts print and answer.
 class Script {
  public:
-  explicit Script(const ScriptLimits& limits = {}, lua::SandboxOptions options = {})
+  explicit Script(const ScriptLimits& limits = {}, scripting_detail::SandboxOptions options = {})
       : state(limits) {
     options.print = [this](std::string_view line) { printed.emplace_back(line); };
-    lua::make_sandbox(state, std::move(options));
+    scripting_detail::make_sandbox(state, std::move(options));
   }
 
   /// Runs a chunk and returns the first value that it returns, as tostring says it.
@@ -40,7 +40,7 @@ class Script {
     return {"none", 0, "there was no error"};
   }
 
-  lua::LuaState state;
+  scripting_detail::LuaState state;
   std::vector<std::string> printed;
 };
 

@@ -20,7 +20,7 @@ std::string repeated(const std::string& piece, int times) {
 }
 
 std::optional<std::int64_t> line_of(const std::string& text) {
-  return lua::line_of_long_chain(text);
+  return scripting_detail::line_of_long_chain(text);
 }
 
 TEST(SourceCheck, a_chain_may_have_fifty_parts) {

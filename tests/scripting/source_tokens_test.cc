@@ -17,11 +17,11 @@ namespace cupel {
 namespace {
 
 using ::testing::ElementsAre;
-using Kind = lua::SourceToken::Kind;
+using Kind = scripting_detail::SourceToken::Kind;
 
-std::vector<lua::SourceToken> tokens_of(std::string_view text) {
-  lua::SourceTokens tokens(text);
-  std::vector<lua::SourceToken> all;
+std::vector<scripting_detail::SourceToken> tokens_of(std::string_view text) {
+  scripting_detail::SourceTokens tokens(text);
+  std::vector<scripting_detail::SourceToken> all;
   for (auto token = tokens.next(); token.kind != Kind::End; token = tokens.next())
     all.push_back(token);
   return all;
@@ -135,7 +135,7 @@ std::optional<Counts> counts_of_lua(lua_State* lua, const std::string& text) {
 
 Counts counts_of_ours(const std::string& text) {
   Counts counts;
-  for (const lua::SourceToken& token : tokens_of(text)) {
+  for (const scripting_detail::SourceToken& token : tokens_of(text)) {
     if (token.is_sign(",")) ++counts.entries;
     if (token.kind == Kind::Text) ++counts.texts;
     if (token.is_name("line")) counts.last_line = token.line;

@@ -129,7 +129,7 @@ TEST_F(ValueAccess, at_takes_an_index_for_each_axis) {
 
 TEST_F(ValueAccess, at_finds_every_element_of_four_axes) {
   const Shape shape{2, 3, 4, 5};
-  const lua::Array array = some_numbers(DType::I32, shape);
+  const scripting_detail::Array array = some_numbers(DType::I32, shape);
   script.give("x", array);
   const std::vector<double> all = doubles_of(array);
   std::size_t i = 0;
@@ -267,7 +267,7 @@ TEST_F(ValueAccess, a_table_is_nested_as_the_axes_are) {
 
 TEST_F(ValueAccess, every_dtype_comes_back_from_a_table) {
   for (const DType dtype : kNumericDTypes) {
-    const lua::Array array = some_numbers(dtype, {3, 4});
+    const scripting_detail::Array array = some_numbers(dtype, {3, 4});
     script.give("x", array);
     EXPECT_EQ(script.run("return cupel.value(x:to_table()) == x"), "true") << to_string(dtype);
   }

@@ -20,15 +20,15 @@ class ValueScript : public Script {
   explicit ValueScript(const ScriptLimits& limits = {}) : Script(limits) {
     work([](lua_State* lua) {
       lua_newtable(lua);
-      lua::add_value_functions(lua);
+      scripting_detail::add_value_functions(lua);
       set_global(lua, "cupel");
     });
   }
 
   /// Makes an array a global, as a tensor of that name.
-  ValueScript& give(const std::string& name, const lua::Array& array) {
+  ValueScript& give(const std::string& name, const scripting_detail::Array& array) {
     work([&](lua_State* lua) {
-      lua::push(lua, array, name);
+      scripting_detail::push(lua, array, name);
       set_global(lua, name.c_str());
     });
     return *this;
@@ -36,7 +36,7 @@ class ValueScript : public Script {
   /// The same with the value of a tensor, whose bytes count.
   ValueScript& give(const std::string& name, TensorValue value) {
     work([&](lua_State* lua) {
-      lua::push_value(lua, std::move(value), name);
+      scripting_detail::push_value(lua, std::move(value), name);
       set_global(lua, name.c_str());
     });
     return *this;
@@ -49,18 +49,18 @@ class ValueScript : public Script {
     return number;
   }
   /// The elements of the value that it yields.
-  lua::Array array(const std::string& expression) {
-    std::shared_ptr<lua::Array> array;
+  scripting_detail::Array array(const std::string& expression) {
+    std::shared_ptr<scripting_detail::Array> array;
     look(expression, [&](lua_State* lua) {
-      array = std::make_shared<lua::Array>(
-          lua::elements_of(lua, lua::check_object<lua::Value>(lua, 1)));
+      array = std::make_shared<scripting_detail::Array>(scripting_detail::elements_of(
+          lua, scripting_detail::check_object<scripting_detail::Value>(lua, 1)));
     });
     return *array;
   }
 
  private:
   static void set_global(lua_State* lua, const char* name) {
-    lua::LuaState::push_globals(lua);
+    scripting_detail::LuaState::push_globals(lua);
     lua_insert(lua, -2);
     lua_pushstring(lua, name);
     lua_insert(lua, -2);
@@ -85,7 +85,7 @@ class ValueScript : public Script {
   }
   // Through the door, with what is on top.
   void call(const std::function<void(lua_State*)>& function) {
-    lua_pushcfunction(state.get(), &lua::guarded<run_work>);
+    lua_pushcfunction(state.get(), &scripting_detail::guarded<run_work>);
     lua_insert(state.get(), -2);
     lua_pushlightuserdata(state.get(), const_cast<std::function<void(lua_State*)>*>(&function));
     state.call(2, 0, "rule.lua");

@@ -44,7 +44,7 @@ std::size_t peak() {
 }
 
 // Elements of one axis that are `bytes` in all, floats between 0.5 and 2 or so.
-lua::Array large(DType dtype, std::size_t bytes) {
+scripting_detail::Array large(DType dtype, std::size_t bytes) {
   const auto buffer = std::make_shared<AlignedBuffer>(bytes);
   std::uint64_t bits = 1;
   for (std::size_t i = 0; i < bytes; i += sizeof bits) {
@@ -61,7 +61,7 @@ lua::Array large(DType dtype, std::size_t bytes) {
 // Values of `bytes`: f of f32, d of f64, u of u8, m a mask; w of f32 in rows of 256, many short
 // texts, and a long one.
 void give_large(ValueScript& script, std::size_t bytes) {
-  const lua::Array floats = large(DType::F32, bytes);
+  const scripting_detail::Array floats = large(DType::F32, bytes);
   script.give("f", floats);
   script.give("w", floats.reshaped({floats.elements() / 256, 256}));
   script.give("d", large(DType::F64, bytes));

@@ -29,7 +29,7 @@ class ValueReductions : public ::testing::Test {
 
 TEST_F(ValueReductions, every_one_of_every_dtype_is_the_stats_rooms_to_the_bit) {
   for (const DType dtype : kNumericDTypes) {
-    for (const lua::Array& array :
+    for (const scripting_detail::Array& array :
          {some_numbers(dtype, {3, 1000}), any_numbers(dtype, {3, 1000})}) {
       script.give("y", array);
       for (std::size_t i = 0; i < Reduction::kCount; ++i) {

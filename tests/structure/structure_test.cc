@@ -291,17 +291,9 @@ const Names& declared_elsewhere() {
   return table;
 }
 
-// Rooms whose internals are still to be moved into their namespace.
-const Names& rooms_without_a_namespace_of_internals() {
-  static const Names table = {"core",      "delivery", "format", "rules",
-                              "scripting", "stats",    "writer"};
-  return table;
-}
-
 TEST(Structure, private_headers_declare_in_the_namespace_of_their_room_only) {
   std::vector<std::string> offences;
   for (const auto& [name, room] : rooms()) {
-    if (rooms_without_a_namespace_of_internals().contains(name)) continue;
     const std::string expected = "namespace cupel::" + name + "_detail {";
     for (const fs::path& file : files_below(checkout / name / "src")) {
       const std::string path = fs::relative(file, checkout).string();
