@@ -73,25 +73,25 @@ void against_contiguous(benchmark::State& state, Layout layout, DType dtype) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-#define CUPEL_COPY(layout, dtype)                                             \
-  BENCHMARK_CAPTURE(against_contiguous, layout / dtype, layout, DType::dtype) \
-      ->Arg(kBeyondCaches)                                                    \
-      ->Arg(1 << 20)                                                          \
-      ->UseManualTime()                                                       \
+#define CUPEL_AGAINST_CONTIGUOUS(name, layout, dtype)        \
+  BENCHMARK_CAPTURE(against_contiguous, name, layout, dtype) \
+      ->Arg(kBeyondCaches)                                   \
+      ->Arg(1 << 20)                                         \
+      ->UseManualTime()                                      \
       ->Iterations(25)
-CUPEL_COPY(transposed, F32);
-CUPEL_COPY(transposed, F64);
-CUPEL_COPY(transposed, F16);
-CUPEL_COPY(transposed, U8);
-CUPEL_COPY(transposed_odd, F32);
-CUPEL_COPY(channels_last<64>, F32);
-CUPEL_COPY(channels_first<64>, F32);
-CUPEL_COPY(channels_last<64>, F16);
-CUPEL_COPY(channels_first<64>, F16);
-CUPEL_COPY(channels_last<3>, F32);
-CUPEL_COPY(channels_first<3>, F32);
-CUPEL_COPY(channels_last<3>, U8);
-CUPEL_COPY(channels_first<3>, U8);
+CUPEL_AGAINST_CONTIGUOUS(transposed_f32, transposed, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(transposed_f64, transposed, DType::F64);
+CUPEL_AGAINST_CONTIGUOUS(transposed_f16, transposed, DType::F16);
+CUPEL_AGAINST_CONTIGUOUS(transposed_u8, transposed, DType::U8);
+CUPEL_AGAINST_CONTIGUOUS(transposed_odd_f32, transposed_odd, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(channels_last_64_f32, channels_last<64>, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(channels_first_64_f32, channels_first<64>, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(channels_last_64_f16, channels_last<64>, DType::F16);
+CUPEL_AGAINST_CONTIGUOUS(channels_first_64_f16, channels_first<64>, DType::F16);
+CUPEL_AGAINST_CONTIGUOUS(channels_last_3_f32, channels_last<3>, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(channels_first_3_f32, channels_first<3>, DType::F32);
+CUPEL_AGAINST_CONTIGUOUS(channels_last_3_u8, channels_last<3>, DType::U8);
+CUPEL_AGAINST_CONTIGUOUS(channels_first_3_u8, channels_first<3>, DType::U8);
 
 }  // namespace
 }  // namespace cupel

@@ -78,7 +78,7 @@ void copy_axis(std::byte* out, const std::byte* in, std::int64_t count, std::int
   }
 }
 
-/// The places of a walk over several axes, outer to inner; each axis moves `kOffsets` offsets.
+/// A position in a walk over several axes, outer to inner; each axis moves `kOffsets` offsets.
 template <std::size_t kOffsets>
 class Odometer {
  public:
@@ -89,7 +89,7 @@ class Odometer {
   }
   const Offsets& offsets() const noexcept { return offsets_; }
 
-  /// Goes to the next place; false, and back at the first one, behind the last.
+  /// Goes to the next position. Behind the last one: returns false, and is at the first one again.
   bool next() noexcept {
     for (std::size_t i = rank_; i-- > 0;) {
       Moving& axis = axes_[i];

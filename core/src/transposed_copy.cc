@@ -1,12 +1,14 @@
-// A tile of the matrix is transposed into a buffer that the first-level cache holds, and then
-// copied to its place row by row. So memory is read and written in runs of several cache lines,
-// whatever the distance of rows is: copied element by element, each element of a large matrix would
-// cost a line of its own, and distances of a power of two share few places of the caches. While a
-// tile is transposed, the next one is fetched, because the processor foresees no such jumps.
+// Copies matrices whose columns are contiguous, as of a transposed view.
+//
+// A tile of the matrix is transposed into a buffer that stays in a near cache, and then copied out
+// row by row. So memory is read and written in runs of several cache lines. Element by element,
+// each element of a large matrix would cost a cache line, and with distances of a power of two the
+// lines would evict each other. While a tile is transposed, the next one is prefetched, because the
+// processor does not predict such jumps.
 //
 // Within a tile, vectors of 16 bytes are transposed as squares: n rows of n elements take log2(n)
-// rounds, each of which interleaves row i with row i + n / 2. What is left at the edges is copied
-// element by element. Nothing here allocates or fails.
+// rounds, each of which interleaves row i with row i + n / 2. Elements at the edges are copied one
+// by one. Any thread runs this; nothing allocates or fails.
 
 #include "transposed_copy.h"
 
@@ -110,8 +112,8 @@ void copy_elements(std::byte* out, std::int64_t out_step, const std::byte* in, s
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(out + i * out_step, in + i * in_step, kSize);
 }
 
-/// Transposes a tile of any extents into `out`, whose rows begin `out_pitch` bytes apart, and has
-/// the next one fetched meanwhile.
+/// Transposes a tile of any extents into `out`, whose rows begin `out_pitch` bytes apart, and
+/// prefetches the next one meanwhile.
 template <std::size_t kSize>
 void transpose_tile(std::byte* out, std::int64_t out_pitch, const TransposedMatrix& tile,
                     const TransposedMatrix& next) noexcept {
@@ -121,7 +123,7 @@ void transpose_tile(std::byte* out, std::int64_t out_pitch, const TransposedMatr
   const std::int64_t in_squares_columns = tile.columns / kSquare * kSquare;
   for (std::int64_t column = 0; column < in_squares_columns; column += kSquare) {
     const std::byte* const in = tile.in + column * tile.in_step;
-    // Not a function of its own: g++ 12 drops calls of one that does nothing but fetch.
+    // No function of its own: g++ 12 drops calls of a function that only prefetches.
     for (std::int64_t k = column; k < std::min(column + kSquare, next.columns); ++k)
       for (std::int64_t at = 0; at < next.rows * kElement; at += kCacheLine)
         __builtin_prefetch(next.in + k * next.in_step + at);
@@ -174,7 +176,7 @@ std::int64_t extent_to_line(const std::byte* first, std::int64_t most) noexcept 
   return most - static_cast<std::int64_t>(beyond / kSize);
 }
 
-/// The tile of a matrix that begins at a place; empty behind the last row.
+/// The tile of a matrix that begins at a row and a column; empty behind the last row.
 template <std::size_t kSize>
 TransposedMatrix tile_at(const TransposedMatrix& matrix, std::int64_t row,
                          std::int64_t column) noexcept {

@@ -26,7 +26,7 @@ std::int64_t transposed_rows_at_once(std::size_t size) noexcept;
 /// copy go past the caches, and the caller calls finish_past_caches() before anybody reads them.
 void copy_transposed(const TransposedMatrix& matrix, std::size_t size, bool past_caches) noexcept;
 
-/// Makes what went past the caches visible to other threads in the order of the program.
+/// Orders the stores that went past the caches before all later ones, as other threads see them.
 void finish_past_caches() noexcept;
 
 }  // namespace cupel::core_detail

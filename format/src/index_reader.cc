@@ -302,16 +302,54 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   return out;
 }
 
-// Checks the properties that our writer guarantees and that readers rely on.
+namespace {
+
+// Whether two runs of rows have the same names, one by one.
+bool same_names(const IndexBatch& batch, std::size_t first, std::size_t second, std::size_t rows) {
+  const std::int32_t* const ends = batch.tensor_offsets.data();
+  const auto bytes = static_cast<std::size_t>(ends[first + rows] - ends[first]);
+  if (static_cast<std::size_t>(ends[second + rows] - ends[second]) != bytes) return false;
+  if (std::memcmp(batch.tensor_bytes + ends[first], batch.tensor_bytes + ends[second], bytes) != 0)
+    return false;
+  const std::int32_t distance = ends[second] - ends[first];
+  std::int32_t differences = 0;
+  for (std::size_t i = 0; i < rows; ++i)
+    differences |= (ends[second + i] - ends[first + i]) ^ distance;
+  return differences == 0;
+}
+
+std::span<const std::int64_t> extents_of(const IndexBatch& batch, std::size_t row) {
+  const std::int32_t begin = batch.shape_begin[row];
+  return {batch.shape_extents + begin, static_cast<std::size_t>(batch.shape_end[row] - begin)};
+}
+
+bool same_shape(const IndexBatch& batch, std::size_t first, std::size_t second) {
+  return batch.elements[first] == batch.elements[second] && batch.shape_begin.has(first) &&
+         std::ranges::equal(extents_of(batch, first), extents_of(batch, second));
+}
+
+}  // namespace
+
+// Checks the properties that our writer guarantees and that readers rely on. Most steps repeat the
+// names and shapes of the step before: these are compared as a whole.
 void IndexReader::State::check_meaning(const IndexBatch& batch) {
   const auto demand = [&](bool holds, std::size_t row, const char* otherwise) {
     if (!holds) fail(consumed, "row " + std::to_string(row) + " of the batch: " + otherwise);
   };
   demand(batch.rows > 0, 0, "there is none");
+  std::size_t rows_of_step = 0;
+  bool repeats = false;  // the names of the step before, row by row
   for (std::size_t row = 0; row < batch.rows; ++row) {
     const bool begins_step = row == 0 || batch.step[row] != batch.step[row - 1];
     const std::string_view tensor = batch.tensor(row);
     if (begins_step) {
+      const std::size_t rows_before = rows_of_step;
+      const auto rest = batch.step.subspan(row);
+      const auto end =
+          std::ranges::find_if(rest, [&](std::int64_t step) { return step != batch.step[row]; });
+      rows_of_step = static_cast<std::size_t>(end - rest.begin());
+      repeats = row > 0 && rows_of_step == rows_before &&
+                same_names(batch, row - rows_before, row, rows_of_step);
       demand(batch.step[row] >= 0 && batch.mode_step[row] >= 0, row, "a negative step");
       demand(!last_step || batch.step[row] > *last_step, row, "steps do not grow");
       demand(last_step || !has_first_step || batch.step[row] == name.first_step, row,
@@ -319,18 +357,15 @@ void IndexReader::State::check_meaning(const IndexBatch& batch) {
       last_step = batch.step[row];
     } else {
       demand(batch.header(row) == batch.header(row - 1), row, "a step with two modes or times");
-      demand(batch.tensor(row - 1) < tensor, row, "the tensors of a step are not sorted");
+      demand(repeats || batch.tensor(row - 1) < tensor, row,
+             "the tensors of a step are not sorted");
     }
-    demand(!tensor.empty() && tensor.size() <= kMaxTensorName, row,
+    demand(repeats || (!tensor.empty() && tensor.size() <= kMaxTensorName), row,
            "a tensor's name is empty or too long");
     demand(batch.elements[row] >= 0, row, "a negative number of elements");
-    if (batch.shape_begin.has(row)) {
-      const std::int32_t begin = batch.shape_begin[row];
-      const std::int32_t end = batch.shape_end[row];
-      const std::span extents(batch.shape_extents + begin, static_cast<std::size_t>(end - begin));
-      demand(Shape(extents).elements() == batch.elements[row], row,
+    if (batch.shape_begin.has(row) && !(repeats && same_shape(batch, row - rows_of_step, row)))
+      demand(Shape(extents_of(batch, row)).elements() == batch.elements[row], row,
              "the shape does not make the number of elements");
-    }
     batch.for_each_joined(row, [&](std::string_view collection) {
       demand(!collection.empty() && collection.size() <= kMaxCollectionName, row,
              "the name of a collection is empty or too long");

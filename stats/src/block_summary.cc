@@ -1,7 +1,10 @@
-// One pass yields the sums of x, |x| and x^2, and from them the squared distances from the mean as
-// sum(x^2) - sum(x)^2 / n. When that difference loses more than ten bits of the sum of squares, the
-// block, which lies in the first-level cache, is gone over once more for the distances themselves.
-// Either way they are good to twelve digits.
+// Statistics of one block of elements, which lies in the first-level cache.
+//
+// The first sweep yields the sums of x, |x| and x^2. The squared distances from the mean are
+// sum(x^2) - sum(x)^2 / n. When that difference loses more than ten bits of the sum of squares, a
+// second sweep adds up the distances themselves. Either way the distances are exact to twelve
+// digits. Doubles whose squares overflow or vanish are summed once more in another unit. Integers
+// of 8 bits are summed as integers. Any thread runs this; nothing allocates or fails.
 
 #include "block_summary.h"
 
@@ -167,7 +170,7 @@ struct BlockSums {
   double values, magnitudes, squares;
 };
 
-/// From what a first sweep over the block found.
+/// Completes a block's summary from the sums and extremes of the first sweep.
 template <class Block>
 BlockSummary summarise(BlockSums sums, Range<double> range, Block& block) noexcept {
   const std::size_t count = block.count;

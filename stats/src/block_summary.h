@@ -16,7 +16,7 @@ struct BlockMoments {
   double distances = 0;
 };
 
-/// What one block of elements contributes to Statistics.
+/// The contribution of one block of elements to Statistics.
 ///
 /// Doubles whose squares would overflow or vanish are summed in another unit: `sum` and
 /// `magnitudes` times 2^kUnitExponent or 2^-kUnitExponent, `squares` times its square.

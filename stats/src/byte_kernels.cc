@@ -1,9 +1,10 @@
-// Included once per instruction set. Sums of bytes are whole numbers: of a block, all of them and
-// the sum of squares fit 32 bits, and a double holds them exactly. So vectors of any length and any
-// order of additions give the same result to the bit as the sums of lanes that other elements have,
-// and no element becomes a float.
+// Sums and extremes of integers and bools of 8 bits. This file is compiled once per instruction
+// set.
 //
-// Signed elements are summed and compared with 128 added, as unsigned ones.
+// The sums of a block are whole numbers of at most 28 bits, which a double holds exactly. So
+// vectors of any length and additions in any order give the same bits as the sixteen lanes that
+// other elements are summed in, and no element becomes a float. Signed elements are summed and
+// compared as unsigned ones after 128 was added.
 
 #include "byte_kernels.h"
 
@@ -73,7 +74,7 @@ HWY_INLINE std::int64_t total(hn::Vec<SumTag> x) {
   return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(SumTag(), x)));
 }
 
-/// How many bytes ahead the next blocks are asked for, as sum_rows() does.
+/// How many bytes ahead a sweep prefetches, as in row_kernels.cc.
 constexpr std::size_t kPrefetched = 4096;
 
 template <class T>

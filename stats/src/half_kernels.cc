@@ -1,7 +1,9 @@
-// Included once per instruction set. As with floats, two vectors of doubles cover a group of lanes,
-// and each group takes a sweep. The extremes are those of the bits: sign and magnitude order the
-// negative ones the other way round, so that signed and unsigned comparisons together tell
-// everything. They take two rows at a time, of which each sweep looks at a part.
+// Sums and extremes of F16 and BF16. This file is compiled once per instruction set.
+//
+// As with floats, two vectors of doubles cover a group of lanes, and each group takes one sweep.
+// The extremes are those of the bits. The bits of negative halves grow with the magnitude, so the
+// extremes follow from unsigned and signed comparisons together. Extremes are taken of two rows at
+// a time, and each sweep takes those of one part of them.
 
 #include "half_kernels.h"
 

@@ -2,8 +2,8 @@
 
 // Sixteen virtual lanes: element i of a block belongs to lane i % 16 on every machine, however many
 // elements its vectors hold, and lanes are added along one fixed tree. So sums come out the same to
-// the bit. "Rows" are runs of sixteen elements; what is left behind the last row is added to its
-// lanes one by one.
+// the bit. "Rows" are runs of sixteen elements; the elements behind the last row are added to
+// their lanes one by one.
 
 #include <array>
 #include <cmath>

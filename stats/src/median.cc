@@ -1,7 +1,7 @@
-// Radix select. Elements are mapped to unsigned keys of the same order. A histogram of the keys'
-// top eleven bits tells which bucket holds the lower middle element; the next eleven bits are
-// counted within that bucket only, and so on, until the bucket is small enough to be copied out and
-// left to std::nth_element, or all bits are known. Every histogram reads the tensor again, which
+// The median, by radix select. Elements are mapped to unsigned keys of the same order. A histogram
+// of the keys' top eleven bits shows which bucket holds the lower middle element. The next eleven
+// bits are counted within that bucket only, and so on, until all bits are known or the bucket is
+// small enough to be copied for std::nth_element. Every histogram reads the tensor again, which
 // costs less than copying it. The upper middle element, if there are two, is mostly in the same
 // bucket; if not, it is the least key above it.
 
@@ -180,7 +180,7 @@ class MedianOf {
 
   std::vector<Key> collect(const Bucket<Key>& bucket) const {
     constexpr std::size_t kGroup = 8;  // most groups hold no member, and are passed over at once
-    std::vector<Key> collected(bucket.count + 1);  // the last place takes what is not to be kept
+    std::vector<Key> collected(bucket.count + 1);  // the last one takes keys of other buckets
     Key* next = collected.data();
     const auto collect_one = [&next, &bucket](Key key) {
       *next = key;

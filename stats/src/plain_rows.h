@@ -1,7 +1,7 @@
 #pragma once
 
 // The loops over rows in plain C++: the meaning of the vector kernels, which must agree to the bit.
-// They stand in where there are no vectors, and process what is left behind the last row.
+// They are used where there are no vectors, and for the elements behind the last row.
 
 #include <bit>
 #include <cmath>

@@ -21,7 +21,7 @@ double product_of(const TensorView& view) noexcept {
 }
 
 double median_of(const TensorView& view, bool magnitudes, const Statistics& known) {
-  // Empty, with NaNs, or all equal: then there is nothing to look for.
+  // An empty tensor, one with NaNs, or one of equal elements needs no search.
   const double min = magnitudes ? known.abs_min : known.min;
   const double max = magnitudes ? known.abs_max : known.max;
   if (std::isnan(min) || min == max) return min;

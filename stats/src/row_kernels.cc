@@ -1,10 +1,11 @@
-// Included once per instruction set. Two vectors of doubles, low and high, cover a group of
-// neighbouring lanes; a block is swept once per group, and lies in the first-level cache by then.
-// One vector of floats holds as many elements as those two.
+// Loops over rows of floats and doubles. This file is compiled once per instruction set.
 //
-// Floats are summed in double throughout: the square of one is exact there, so MulAdd rounds no
-// other than a multiplication and an addition would, and there is neither overflow nor underflow to
-// look after.
+// Two vectors of doubles, low and high, cover a group of neighbouring lanes. A block is swept once
+// per group, and lies in the first-level cache after the first sweep. One vector of floats holds as
+// many elements as those two.
+//
+// Floats are summed in double throughout. The square of a float is exact there, so MulAdd rounds as
+// a multiplication and an addition do, and nothing overflows or underflows.
 
 #include "row_kernels.h"
 
@@ -69,8 +70,8 @@ HWY_INLINE Doubles add_square(Doubles x, Doubles sum) {
   return hn::Add(sum, hn::Mul(x, x));
 }
 
-/// How many bytes ahead a sweep asks for what the next block begins with; beyond a tensor's end
-/// that does nothing. The processor by itself stops where a page does.
+/// How many bytes ahead a sweep prefetches. Beyond a tensor's end that does nothing. The processor
+/// by itself prefetches to the end of a page only.
 constexpr std::size_t kPrefetched = 4096;
 
 template <class T>
@@ -159,7 +160,7 @@ HWY_INLINE void normalise_lanes(Doubles& mantissa, hn::Vec<DoubleBitsTag>& expon
   exponent = hn::Add(exponent, hn::IfThenZeroElse(stays, change));
 }
 
-/// What is multiplied on between two normalisations of the product.
+/// The number of rows that are multiplied between two normalisations of the product.
 template <class T>
 constexpr std::size_t kRowsAtOnce = 0;
 // Six floats, each between 2^-149 and 2^128, keep a mantissa of [1, 2) normal.
@@ -214,7 +215,7 @@ void multiply(const T* data, std::size_t rows, LaneProducts& products) {
 
 #endif  // HWY_TARGET == HWY_SCALAR
 
-// What follows looks at bits, so that it holds even where the program flushes subnormals to zero.
+// The counting compares bits, so it is right also where the program flushes subnormals to zero.
 
 template <class T>
 using BitsTag = hn::RebindToUnsigned<hn::CappedTag<T, kLanes>>;

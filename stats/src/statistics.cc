@@ -1,3 +1,5 @@
+// Statistics of whole tensors: blocks are summarised one by one and merged in order.
+//
 // Blocks are merged in double: sums with Neumaier's compensation, moments by Chan's formula.
 // Doubles of extreme size are summed in units of 2^-600, 1 and 2^600 apart from each other (Blue),
 // so that l2, for one, is right for elements of 1e300 as for those of 1e-300.
@@ -27,8 +29,8 @@ struct ScaledValue {
   double unscaled() const noexcept { return std::ldexp(value, exponent) + 0.0; }  // never -0
 };
 
-/// The sum of what was added in three units, 2^`apart` from each other. What lies two units below
-/// the largest is too small to matter.
+/// The total of three sums in units that are 2^`apart` from each other. A sum two units below the
+/// largest is too small to matter.
 ScaledValue combine(double small, double middle, double large, int apart) noexcept {
   if (large != 0) return {large + std::ldexp(middle, -apart), apart};
   if (middle != 0) return {middle + std::ldexp(small, -apart), 0};
@@ -40,7 +42,7 @@ double variance_of(double distances, double count) noexcept {
   return std::isnan(variance) ? kInfinity : variance;  // of finite elements, so it overflowed
 }
 
-/// Sets what of the elements' sum and magnitudes is not finite because an infinity is among them.
+/// Sets the statistics that an infinity among the elements makes infinite or NaN.
 void set_infinite(Statistics& statistics) noexcept {
   const bool both = statistics.counts.pos_inf > 0 && statistics.counts.neg_inf > 0;
   statistics.sum = both ? Statistics::kNaN : statistics.counts.pos_inf > 0 ? kInfinity : -kInfinity;
@@ -53,7 +55,8 @@ void set_infinite(Statistics& statistics) noexcept {
 void StatisticsAccumulator::CompensatedSum::add(double term) noexcept {
   const double sum = total + term;
   const double added = sum - total;
-  lost += (total - (sum - added)) + (term - added);  // exactly what is missing in the sum (Knuth)
+  lost +=
+      (total - (sum - added)) + (term - added);  // exactly the rounding error of the sum (Knuth)
   total = sum;
 }
 

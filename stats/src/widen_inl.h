@@ -1,5 +1,5 @@
-// Loads of elements that are narrower than what is computed with. Included by kernels, once per
-// instruction set.
+// Loads of elements that are narrower than the numbers that kernels compute with. Kernels include
+// this file once per instruction set.
 
 #if defined(CUPEL_STATS_WIDEN_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUPEL_STATS_WIDEN_INL_H

@@ -132,8 +132,8 @@ void walk(const std::byte* data, const Shape& shape, const Shape& strides,
             axis + 1);
 }
 
-/// Copies a view to an address that is misaligned by `offset`, compares the copy with the plain
-/// loop over all indices, and the bytes around it with what they were.
+/// Copies a view to an address that is misaligned by `offset`. Expects the result of the plain loop
+/// over all indices, and that the bytes around the copy did not change.
 template <class T>
 void expect_walked(const std::byte* first, const Shape& shape, const Shape& strides,
                    std::size_t offset = 0) {

@@ -91,6 +91,41 @@ TEST(IndexFile, with_a_joined_collection_whose_name_is_empty_or_too_long_is_dama
   EXPECT_THROW(read_with(kMaxCollectionName + 1), FormatError);
 }
 
+/// A sealed file, all of whose steps are in one batch.
+Bytes sealed_with(std::span<const std::vector<IndexRow>> steps) {
+  IndexWriter writer({"cafe", "worker_1", 2, 0}, {});
+  std::int64_t step = 7000;
+  for (const std::vector<IndexRow>& rows : steps) {
+    writer.encode_step({step, Mode::Train, step, 0}, rows);
+    ++step;
+  }
+  return writer.seal();
+}
+
+TEST(IndexFile, each_step_of_a_batch_is_checked_whatever_the_step_before_has) {
+  const Shape shape{2, 3};
+  const auto rows_of = [&shape](std::vector<const char*> names, std::int64_t elements) {
+    std::vector<IndexRow> rows(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      rows[i].tensor = names[i];
+      rows[i].shape = &shape;
+      rows[i].elements = elements;
+    }
+    return rows;
+  };
+  const std::vector<IndexRow> good = rows_of({"a", "ba"}, 6);
+  const auto read = [&](const std::vector<IndexRow>& second) {
+    read_index(sealed_with(std::array{good, second, good}));
+  };
+  EXPECT_NO_THROW(read(good));
+  EXPECT_NO_THROW(read(rows_of({"a", "b", "c"}, 6)));
+  EXPECT_THROW(read(rows_of({"a", "ba"}, 7)), FormatError);
+  EXPECT_THROW(read(rows_of({"ba", "a"}, 6)), FormatError);
+  EXPECT_THROW(read(rows_of({"ab", "a"}, 6)), FormatError);  // the same text, cut elsewhere
+  EXPECT_THROW(read(rows_of({"a", "a"}, 6)), FormatError);
+  EXPECT_THROW(read(rows_of({"", "aba"}, 6)), FormatError);
+}
+
 TEST(IndexFile, takes_no_more_bytes_for_a_step_than_the_bound) {
   SegmentSample sample;
   const std::string name(kMaxTensorName, 'n'), value(kMaxInlineBytes, 'v');

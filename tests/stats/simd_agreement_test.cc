@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cupel/core/element_type.h"
+#include "cupel/stats/value_counting.h"
 #include "stats/reference.h"
 #include "stats/simd_targets.h"
 
@@ -244,6 +245,28 @@ TEST_P(SimdAgreement, bytes_have_the_bits_of_the_same_values_as_floats) {
     for_each_simd_target([&](const std::string& target) {
       const TensorView view(bytes.data(), GetParam(), {bytes.size()});
       EXPECT_EQ(exact_text(compute_statistics(view)), exact_text(expected)) << target;
+    });
+  });
+}
+
+TEST_P(SimdAgreement, counting_alone_finds_the_counts_of_the_statistics) {
+  const std::size_t size = element_size(GetParam());
+  for_each_tensor([&](Pattern, const std::vector<std::byte>& bytes) {
+    const std::size_t count = bytes.size() / size;
+    const ValueCounts expected =
+        compute_statistics(TensorView(bytes.data(), GetParam(), {count})).counts;
+    std::vector<std::byte> shifted(bytes.size() + 3);
+    std::memcpy(shifted.data() + 3, bytes.data(), bytes.size());
+    for_each_simd_target([&](const std::string& target) {
+      ValueCounts counts;
+      count_values(GetParam(), bytes.data(), count, counts);
+      EXPECT_EQ(counts, expected) << target;
+      ValueCounts of_pieces;
+      const std::size_t first = count / 3;
+      count_values(GetParam(), shifted.data() + 3, first, of_pieces);
+      count_values(GetParam(), nullptr, 0, of_pieces);
+      count_values(GetParam(), shifted.data() + 3 + first * size, count - first, of_pieces);
+      EXPECT_EQ(of_pieces, expected) << target;
     });
   });
 }

@@ -149,10 +149,15 @@ void IndexBuilder::add_members(Memory& worker, const Origin& origin, const Index
 void IndexBuilder::fill_forms(Memory& worker, const IndexBatch& batch, const StepRows& rows) {
   if (worker.last_rows.size() >= kMaxLastRows) worker.last_rows.clear();
   auto& [last_block, last_first] = worker.last_rows[rows.layout];
-  for (std::size_t i = 0; i < rows.layout->size(); ++i) {
-    std::optional<std::uint32_t> guess;
-    if (last_block != nullptr) guess = last_block->form(last_first + i);
-    block_->set_form(rows.first_row + i, data_.forms.intern(batch, rows.first_row + i, guess));
+  const std::size_t count = rows.layout->size();
+  if (last_block == rows.block && have_same_forms(batch, last_first, rows.first_row, count)) {
+    block_->copy_forms(last_first, rows.first_row, count);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::optional<std::uint32_t> guess;
+      if (last_block != nullptr) guess = last_block->form(last_first + i);
+      block_->set_form(rows.first_row + i, data_.forms.intern(batch, rows.first_row + i, guess));
+    }
   }
   last_block = rows.block;
   last_first = rows.first_row;

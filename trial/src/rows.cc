@@ -33,6 +33,21 @@ bool RowForm::matches(const IndexBatch& batch, std::size_t row) const noexcept {
   return !has_shape || std::ranges::equal(extents, extents_of(batch, row));
 }
 
+bool have_same_forms(const IndexBatch& batch, std::size_t first, std::size_t second,
+                     std::size_t rows) noexcept {
+  const auto equal = [&](const auto& column) {
+    return std::ranges::equal(column.subspan(first, rows), column.subspan(second, rows));
+  };
+  if (!equal(batch.elements) || !equal(batch.dtype_codes)) return false;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t a = first + i, b = second + i;
+    if (batch.shape_begin.has(a) != batch.shape_begin.has(b) ||
+        !std::ranges::equal(extents_of(batch, a), extents_of(batch, b)))
+      return false;
+  }
+  return true;
+}
+
 std::uint32_t FormTable::intern(const IndexBatch& batch, std::size_t row,
                                 std::optional<std::uint32_t> guess) {
   if (guess && forms_[*guess].matches(batch, row)) return *guess;

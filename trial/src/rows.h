@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,10 @@ struct RowForm {
   bool matches(const IndexBatch& batch, std::size_t row) const noexcept;
 };
 
+/// Whether two runs of rows of a batch have the same forms, row by row.
+bool have_same_forms(const IndexBatch& batch, std::size_t first, std::size_t second,
+                     std::size_t rows) noexcept;
+
 /// Every form of a run once. One thread interns; any thread reads the forms of numbers that it has.
 class FormTable {
  public:
@@ -49,6 +54,9 @@ class RowBlock {
 
   std::uint32_t form(std::size_t row) const noexcept { return forms_[row]; }
   void set_form(std::size_t row, std::uint32_t form) noexcept { forms_[row] = form; }
+  void copy_forms(std::size_t from, std::size_t to, std::size_t rows) noexcept {
+    std::copy_n(forms_.get() + from, rows, forms_.get() + to);
+  }
 
   bool is_stored(std::size_t row) const noexcept { return (flags_[row] & kStored) != 0; }
   bool is_inline(std::size_t row) const noexcept { return (flags_[row] & kInline) != 0; }

@@ -11,6 +11,7 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/mutex.h"
 #include "cupel/stats/statistics.h"
+#include "cupel/stats/value_counting.h"
 #include "step_record.h"
 
 namespace cupel {
@@ -30,20 +31,29 @@ void measure(Record& value) {
     if (value.location) value.location->crc32c = crc32c(bytes);
     return;
   }
-  StatisticsAccumulator accumulator(value.dtype);
   const std::size_t element = element_size(value.dtype);
   std::uint32_t crc = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
-    const auto block = bytes.subspan(at, std::min(kBlockBytes, bytes.size() - at));
-    if (value.location) crc = crc32c(block, crc);
-    accumulator.add(block.data(), block.size() / element);
+  const auto for_each_block = [&](auto&& add) {
+    for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
+      const auto block = bytes.subspan(at, std::min(kBlockBytes, bytes.size() - at));
+      if (value.location) crc = crc32c(block, crc);
+      add(block.data(), block.size() / element);
+    }
+    if (value.location) value.location->crc32c = crc;
+  };
+  if (value.wanted.empty()) {
+    ValueCounts& counts = value.counts.emplace();
+    for_each_block([&](const std::byte* data, std::size_t count) {
+      count_values(value.dtype, data, count, counts);
+    });
+    return;
   }
+  StatisticsAccumulator accumulator(value.dtype);
+  for_each_block([&](const std::byte* data, std::size_t count) { accumulator.add(data, count); });
   const Statistics statistics = accumulator.finish();
-  if (value.location) value.location->crc32c = crc;
   if (counted) value.counts = statistics.counts;
-  if (!value.wanted.empty())
-    value.reductions = compute_reductions(TensorView(bytes.data(), value.dtype, value.shape),
-                                          value.wanted, &statistics);
+  value.reductions = compute_reductions(TensorView(bytes.data(), value.dtype, value.shape),
+                                        value.wanted, &statistics);
 }
 
 }  // namespace
