@@ -85,6 +85,7 @@ run(${outside} ${WORK_DIR}/writer_only_build/saver runs/writer_only)
 run(${outside} ${build}/saver runs/outside)
 run(${outside} ${build}/reader runs/outside)
 run(${outside} ${build}/judge runs/outside)
+run(${outside} ${build}/deliverer runs)
 run(${outside} ${build}/everything runs/everything)
 
 # A hook that saves no gradients does not feed the rule of the program, which the command line of the program finds.
