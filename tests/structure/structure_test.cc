@@ -293,8 +293,7 @@ const Names& declared_elsewhere() {
 
 // Rooms whose internals are still to be moved into their namespace.
 const Names& rooms_without_a_namespace_of_internals() {
-  static const Names table = {"core",      "delivery", "format", "rules",
-                              "scripting", "stats",    "writer"};
+  static const Names table = {"core", "format", "rules", "scripting", "stats", "writer"};
   return table;
 }
 
