@@ -1,6 +1,6 @@
 // Sealing segments from their files, after the process that wrote them has ended or had no room.
 //
-// The index decides: its rows say which steps are committed and where the committed values end. The
+// The index decides: its rows show which steps are committed and where committed values end. The
 // order of the changes makes every interruption harmless, because the next call finds a state that
 // it can continue from: events files without an index are removed first, then values are cut back
 // and get their footer, and the index is replaced last, by a rename. A file that is damaged stays

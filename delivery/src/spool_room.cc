@@ -6,7 +6,9 @@
 //     then no upload makes room, and the disk decides.
 //   * Where the disk itself is full, the write fails by StoreFull. The thread waits for the next
 //     removal and writes again. Without a segment to wait for, StoreFull passes: the writer loses
-//     the steps that it has gathered and goes on with later ones (SegmentWriter).
+//     the steps that it has gathered and goes on with later ones (SegmentWriter). A run that is
+//     written without a spool has no SpoolRoom: there StoreFull ends saving, as any StoreError
+//     does.
 //   * A spool with less than 1/16 of its bytes left is nearly full. Then the writer seals its
 //     segment early, and the hook lets no step begin while segments wait (HookOptions::when_full).
 //

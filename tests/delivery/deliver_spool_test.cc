@@ -1,5 +1,4 @@
-// What a spool holds that is damaged, foreign or superseded, or has no room, and what delivering it
-// makes of it.
+// Spools with damaged, foreign or superseded files, or on a full disk, and how they are delivered.
 
 #include "cupel/delivery/deliver_spool.h"
 
@@ -95,7 +94,7 @@ TEST_F(DeliverSpool, removes_no_file_that_is_not_the_run_s) {
   EXPECT_TRUE(open_trial()->ended());
 }
 
-TEST_F(DeliverSpool, removes_what_a_killed_put_has_left) {
+TEST_F(DeliverSpool, removes_temporary_files_of_a_killed_put) {
   leave(1);
   for (const char* name : {"spool.json.0-1.2.tmp", "training_job_end.ts.0-1.2.tmp",
                            "collections/000000000/worker_0_collections.json.0-1.2.tmp"})
@@ -117,7 +116,7 @@ TEST_F(DeliverSpool, removes_no_directory_that_is_to_stay) {
   }
 }
 
-TEST_F(DeliverSpool, says_no_end_of_which_no_collections_tell_whose_it_is) {
+TEST_F(DeliverSpool, uploads_no_end_without_a_collections_file) {
   make_spool();
   end_run();
   EXPECT_THROW(deliver(), FormatError);
@@ -125,7 +124,7 @@ TEST_F(DeliverSpool, says_no_end_of_which_no_collections_tell_whose_it_is) {
   EXPECT_EQ(count(""), 0U);
 }
 
-TEST_F(DeliverSpool, does_not_end_a_run_that_has_gone_on_elsewhere) {
+TEST_F(DeliverSpool, does_not_end_a_run_that_was_continued_elsewhere) {
   options.segment_bytes = 1;
   options.close_timeout = 0ms;
   {
@@ -181,7 +180,7 @@ struct Damage {
 
 class DeliverADamagedSpool : public DeliverSpool, public ::testing::WithParamInterface<Damage> {};
 
-TEST_P(DeliverADamagedSpool, stops_before_the_damage_and_says_no_end) {
+TEST_P(DeliverADamagedSpool, stops_before_the_damage_and_uploads_no_end) {
   const auto keys = leave(5);
   end_run();
   LocalStore spool(spool_directory());
@@ -238,7 +237,7 @@ TEST_F(DeliverSpool, a_segment_before_others_that_was_not_sealed_is_damage) {
   EXPECT_FALSE(open_trial()->ended());
 }
 
-TEST_F(DeliverSpool, uploads_what_is_sealed_though_the_disk_is_full_and_seals_the_rest_then) {
+TEST_F(DeliverSpool, uploads_sealed_segments_from_a_full_disk_and_seals_the_rest_then) {
   leave(3, 1);
   end_run();
   std::optional<FileSizeLimit> limit(0);
@@ -254,7 +253,7 @@ TEST_F(DeliverSpool, uploads_what_is_sealed_though_the_disk_is_full_and_seals_th
   EXPECT_TRUE(open_trial()->ended());
 }
 
-TEST_F(DeliverSpool, tells_what_it_had_no_room_to_seal) {
+TEST_F(DeliverSpool, reports_a_segment_that_it_had_no_room_to_seal) {
   leave(3, 1);
   end_run();
   {
@@ -286,7 +285,7 @@ TEST_F(DeliverSpool, the_next_hook_makes_room_by_uploading) {
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1, 2, 3, 4));
 }
 
-// Nobody in particular, where the tests are run by one who may read everything.
+// Takes the rights of an ordinary user, where the tests run as root.
 class Unprivileged {
  public:
   Unprivileged() : before_(::geteuid()) {

@@ -1,4 +1,4 @@
-// A disk that says that it is full when it is to make durable what it took.
+// A disk that reports that it is full when bytes that it took are to be made durable.
 
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
@@ -42,7 +42,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(SpoolTest, steps_that_are_in_the_index_are_not_told_to_be_lost) {
+TEST_F(SpoolTest, steps_in_the_index_are_not_reported_as_lost) {
   options.sync = Sync::Step;
   options.commit_timeout = std::chrono::hours(1);
   auto hook = make_hook();

@@ -77,7 +77,7 @@ TEST_F(FullSpool, makes_a_training_that_blocks_wait_and_loses_nothing) {
   remote_->work_again();
 }
 
-TEST_F(FullSpool, drops_steps_where_that_is_asked_for_and_notes_it) {
+TEST_F(FullSpool, drops_steps_if_the_option_asks_for_it_and_writes_a_note) {
   options.when_full = WhenFull::DropStep;
   auto hook = make_hook();
   remote_->block();
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, SpoolOnAFullDisk,
                                            FullDisk{"for_anything", 0, 100}),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST_F(FullSpool, steps_that_are_lost_at_the_end_are_told) {
+TEST_F(FullSpool, steps_that_are_lost_at_the_end_are_reported) {
   auto hook = make_hook();
   train(*hook, 2);
   hook->next_step();
@@ -171,7 +171,7 @@ TEST_F(FullSpool, steps_that_are_lost_at_the_end_are_told) {
   EXPECT_TRUE(trial->ended());
 }
 
-TEST_F(FullSpool, what_was_committed_before_a_step_is_lost_is_uploaded_without_another_step) {
+TEST_F(FullSpool, steps_before_a_lost_step_are_uploaded_without_another_step) {
   options.segment_age = 300ms;
   auto hook = make_hook();
   train(*hook, 3);

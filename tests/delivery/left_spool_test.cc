@@ -1,4 +1,4 @@
-// What a hook has left in its spool, and the next hook of the same run and worker.
+// Files that a hook has left in its spool, and the next hook of the same run and worker.
 
 #include <gmock/gmock.h>
 
@@ -89,7 +89,7 @@ TEST_F(LeftSpool, is_uploaded_by_the_next_hook_before_it_has_a_step) {
   EXPECT_TRUE(open_trial()->ended());
 }
 
-TEST_F(LeftSpool, by_a_process_that_was_killed_while_it_removed_what_was_uploaded_is_delivered) {
+TEST_F(LeftSpool, by_a_process_that_was_killed_while_it_removed_uploaded_files_is_delivered) {
   options.segment_bytes = 1;
   leave_killed_run(5);
   LocalStore spool(spool_directory());

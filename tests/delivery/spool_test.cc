@@ -1,5 +1,4 @@
-// A hook whose store cannot append: what comes to the store, when, and what is left when it does
-// not.
+// A hook whose store cannot append: the uploads, and the rest in the spool when they fail.
 
 #include "cupel/delivery/spool.h"
 
@@ -58,7 +57,7 @@ TEST_F(SpoolTest, is_an_ordinary_run_as_long_as_it_is_written) {
   remote_->work_again();
 }
 
-TEST_F(SpoolTest, what_is_sealed_is_seen_while_the_training_goes_on) {
+TEST_F(SpoolTest, sealed_segments_are_seen_while_the_training_goes_on) {
   options.segment_bytes = 1;
   auto hook = make_hook();
   train(*hook, 3);
@@ -103,7 +102,7 @@ TEST_F(SpoolTest, commits_do_not_wait_for_a_store_that_hangs) {
   EXPECT_EQ(defect(19), "");
 }
 
-TEST_F(SpoolTest, that_uploads_fall_behind_and_catch_up_is_noted) {
+TEST_F(SpoolTest, notes_report_that_uploads_fall_behind_and_catch_up) {
   options.segment_age = 100ms;
   auto hook = make_hook();
   const auto train_until_noted = [&](std::size_t notes, auto&& open) {
@@ -125,7 +124,7 @@ TEST_F(SpoolTest, that_uploads_fall_behind_and_catch_up_is_noted) {
   EXPECT_THAT(open_trial()->notes(), SizeIs(report.notes.size()));
 }
 
-TEST_F(SpoolTest, a_store_that_refuses_is_told_in_the_report) {
+TEST_F(SpoolTest, a_store_that_refuses_is_in_the_report) {
   options.close_timeout = 50ms;
   auto hook = make_hook();
   fail_puts("access denied", false);
@@ -138,7 +137,7 @@ TEST_F(SpoolTest, a_store_that_refuses_is_told_in_the_report) {
   EXPECT_EQ(logged_.find("access denied"), logged_.rfind("access denied")) << "logged once";
 }
 
-TEST_F(SpoolTest, close_waits_no_longer_than_it_may_and_tells_what_is_left_and_what_helps) {
+TEST_F(SpoolTest, close_waits_until_its_timeout_and_reports_the_rest_and_the_command) {
   options.close_timeout = 50ms;
   options.segment_bytes = 1;
   auto hook = make_hook();
@@ -155,7 +154,7 @@ TEST_F(SpoolTest, close_waits_no_longer_than_it_may_and_tells_what_is_left_and_w
   remote_->unblock();
 }
 
-TEST_F(SpoolTest, what_close_left_is_delivered_later) {
+TEST_F(SpoolTest, the_rest_after_close_is_delivered_later) {
   options.close_timeout = 0ms;
   options.segment_bytes = 1;
   auto hook = make_hook();
@@ -175,7 +174,7 @@ TEST_F(SpoolTest, what_close_left_is_delivered_later) {
   EXPECT_EQ(remote_->requests(), 0U);
 }
 
-TEST_F(SpoolTest, what_cannot_be_delivered_is_told_and_stays) {
+TEST_F(SpoolTest, files_that_cannot_be_delivered_are_reported_and_stay) {
   options.close_timeout = 0ms;
   auto hook = make_hook();
   remote_->fail_all();
@@ -220,7 +219,7 @@ TEST_F(SpoolTest, several_workers_have_several) {
   EXPECT_THAT(trial->steps(), SizeIs(3));
 }
 
-TEST_F(SpoolTest, a_worker_that_did_not_come_through_in_time_ends_the_run_later) {
+TEST_F(SpoolTest, a_worker_that_was_too_slow_ends_the_run_later) {
   options.include_workers = "all";
   options.num_workers = 2;
   options.worker = "worker_0";
@@ -241,7 +240,7 @@ TEST_F(SpoolTest, a_worker_that_did_not_come_through_in_time_ends_the_run_later)
   EXPECT_EQ(defect(2), "");
 }
 
-TEST_F(SpoolTest, is_where_the_environment_says) {
+TEST_F(SpoolTest, is_in_the_directory_that_the_environment_names) {
   testing::EnvironmentGuard environment;
   const testing::ScratchDirectory elsewhere;
   const auto parent = [&] {
@@ -315,7 +314,7 @@ TEST_F(SpoolTest, a_request_to_stop_is_looked_for_in_the_background) {
   remote_->work_again();
 }
 
-TEST_F(SpoolTest, whoever_else_uploads_finds_an_ordinary_run_and_the_store_is_not_asked) {
+TEST_F(SpoolTest, with_s3_sync_off_the_spool_is_an_ordinary_run_and_the_store_is_not_asked) {
   options.s3_sync = S3Sync::Off;
   options.out_dir = "s3://bucket/of/others";
   Hook hook(options);  // this program could not open it

@@ -85,7 +85,7 @@ TEST_F(UploaderTest, a_segment_without_values_is_one_request) {
   EXPECT_EQ(remote_->requests(), 1U + 2U);
 }
 
-TEST_F(UploaderTest, what_was_uploaded_is_removed_and_told) {
+TEST_F(UploaderTest, uploaded_files_are_removed_and_reported) {
   remote_->block();
   start();
   uploader_->add(segment(0));
@@ -123,7 +123,7 @@ TEST_F(UploaderTest, values_are_uploaded_beside_each_other_as_far_as_is_allowed)
   EXPECT_LE(remote_->most_at_once(), 3U);
 }
 
-TEST_F(UploaderTest, one_request_at_a_time_does_it_too) {
+TEST_F(UploaderTest, one_request_at_a_time_is_enough) {
   options_.parallelism = 1;
   start();
   for (std::int64_t step = 0; step < 4; ++step) uploader_->add(segment(step));
@@ -132,7 +132,7 @@ TEST_F(UploaderTest, one_request_at_a_time_does_it_too) {
   EXPECT_THAT(steps_there(), SizeIs(4));
 }
 
-TEST_F(UploaderTest, objects_that_memory_does_not_hold_together_go_one_after_another) {
+TEST_F(UploaderTest, objects_too_large_for_memory_together_go_one_after_another) {
   options_.most_bytes = 1;
   remote_->before([&](std::string_view, std::string_view key) {
     static std::atomic<int> values = 0;
@@ -145,7 +145,7 @@ TEST_F(UploaderTest, objects_that_memory_does_not_hold_together_go_one_after_ano
   EXPECT_TRUE(finish());
 }
 
-TEST_F(UploaderTest, collections_go_at_once_and_then_before_the_segment_that_needs_them) {
+TEST_F(UploaderTest, collections_are_uploaded_first_and_then_before_the_segment_that_needs_them) {
   start();
   uploader_->add(segment(0));
   await([](const UploadProgress& progress) { return progress.segments_uploaded == 1; });
@@ -180,7 +180,7 @@ TEST_F(UploaderTest, after_an_outage_everything_is_there_and_it_was_logged_once)
   EXPECT_EQ(count_logged("works again"), 1);
 }
 
-TEST_F(UploaderTest, while_requests_fail_one_at_a_time_is_tried) {
+TEST_F(UploaderTest, while_requests_fail_one_request_at_a_time_is_retried) {
   remote_->fail_all();
   options_.parallelism = 8;
   start();
@@ -194,7 +194,7 @@ TEST_F(UploaderTest, while_requests_fail_one_at_a_time_is_tried) {
   EXPECT_TRUE(finish());
 }
 
-TEST_F(UploaderTest, a_refusal_is_told_once_and_does_not_end_trying) {
+TEST_F(UploaderTest, a_refusal_is_logged_once_and_retried) {
   std::atomic<bool> denied = true;
   remote_->before([&](std::string_view, std::string_view key) {
     if (denied) throw StoreError(std::string(key), false, "access denied");
@@ -209,7 +209,7 @@ TEST_F(UploaderTest, a_refusal_is_told_once_and_does_not_end_trying) {
   EXPECT_EQ(count_logged("access denied"), 1);
 }
 
-TEST_F(UploaderTest, what_a_store_throws_that_is_no_exception_is_tried_again_too) {
+TEST_F(UploaderTest, an_object_thrown_by_a_store_that_is_no_exception_is_a_failure_too) {
   std::atomic<int> calls = 0;
   remote_->before([&](std::string_view, std::string_view) {
     if (++calls == 1) throw 42;  // NOLINT(*-exception-baseclass)
@@ -218,7 +218,7 @@ TEST_F(UploaderTest, what_a_store_throws_that_is_no_exception_is_tried_again_too
   EXPECT_TRUE(finish());
 }
 
-TEST_F(UploaderTest, the_last_of_several_workers_says_the_end) {
+TEST_F(UploaderTest, the_last_of_several_workers_ends_the_run) {
   start();
   EXPECT_TRUE(finish(Uploader::Ending::Ended, 2));
   EXPECT_THAT(remote_->puts("ended/"), ElementsAre("ended/worker_0"));
@@ -253,7 +253,7 @@ TEST_F(UploaderTest, a_run_that_has_not_ended_is_uploaded_without_an_end) {
   EXPECT_FALSE(remote_->content()->stat(kEndMarker));
 }
 
-TEST_F(UploaderTest, what_a_store_does_not_take_in_time_stays) {
+TEST_F(UploaderTest, files_that_a_store_does_not_take_in_time_stay) {
   start();
   remote_->block();
   uploader_->add(segment(0));
@@ -263,7 +263,7 @@ TEST_F(UploaderTest, what_a_store_does_not_take_in_time_stays) {
   EXPECT_THAT(run_->list(kIndexPrefix), SizeIs(1));
 }
 
-TEST_F(UploaderTest, a_request_that_hangs_keeps_nobody_from_ending_and_touches_nothing_later) {
+TEST_F(UploaderTest, the_destructor_leaves_a_request_that_hangs_and_no_file_is_removed_later) {
   start();
   uploader_->add(segment(0));
   uploader_->add(segment(1));
@@ -277,7 +277,7 @@ TEST_F(UploaderTest, a_request_that_hangs_keeps_nobody_from_ending_and_touches_n
   EXPECT_THAT(run_->list(kIndexPrefix), SizeIs(1));
 }
 
-TEST_F(UploaderTest, what_an_earlier_process_uploaded_but_not_removed_is_not_put_again) {
+TEST_F(UploaderTest, a_segment_that_an_earlier_process_uploaded_is_not_put_again) {
   const SegmentName left = segment(0);
   remote_->content()->put(left.events_key(), *run_->get(left.events_key()));
   remote_->content()->put(left.index_key(), *run_->get(left.index_key()));
@@ -290,7 +290,7 @@ TEST_F(UploaderTest, what_an_earlier_process_uploaded_but_not_removed_is_not_put
   EXPECT_THAT(steps_there(), ElementsAre(0, 1));
 }
 
-TEST_F(UploaderTest, what_another_process_wrote_under_the_same_name_is_not_overwritten) {
+TEST_F(UploaderTest, an_object_of_another_process_is_not_overwritten) {
   const SegmentName left = segment(0);
   const std::string theirs = "theirs";
   remote_->content()->put(left.index_key(), std::as_bytes(std::span(theirs)));

@@ -51,6 +51,7 @@ function(use_programs build)
   run(${outside} ${build}/saver runs/outside)
   run(${outside} ${build}/reader runs/outside)
   run(${outside} ${build}/judge runs/outside)
+  run(${outside} ${build}/deliverer runs)
   run(${outside} ${build}/everything runs/everything)
 
   # A hook that saves no gradients does not feed the rule of the program, which the command line of the program finds.

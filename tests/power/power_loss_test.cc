@@ -167,6 +167,28 @@ TEST_P(PowerLoss, is_followed_by_an_attempt_that_goes_on) {
   });
 }
 
+// A durable put needs no further call: neither the index nor the collections file, whose put was
+// durable as well, is synchronised again.
+TEST_P(PowerLoss, a_seal_synchronises_values_and_puts_the_index) {
+  std::vector<std::string> synced;
+  int seals = 0;
+  for (const StoreCall& call : calls_) {
+    if (call.kind == StoreCall::Kind::Sync) synced.push_back(call.key);
+    if (call.kind != StoreCall::Kind::Put || !call.key.starts_with("index/")) continue;
+    ++seals;
+    EXPECT_EQ(call.durable, GetParam() != Sync::Off);
+  }
+  EXPECT_GT(seals, 1);
+  if (GetParam() == Sync::Off) {
+    EXPECT_THAT(synced, ::testing::IsEmpty());
+  } else if (GetParam() == Sync::Seal) {
+    EXPECT_THAT(synced, ::testing::SizeIs(seals));
+    EXPECT_THAT(synced, ::testing::Each(::testing::StartsWith("events/")));
+  } else {
+    EXPECT_THAT(synced, ::testing::Not(::testing::Contains(::testing::HasSubstr("collections"))));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, PowerLoss, ::testing::Values(Sync::Step, Sync::Seal, Sync::Off),
                          [](const auto& row) {
                            return row.param == Sync::Step   ? "synced_each_step"

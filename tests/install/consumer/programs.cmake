@@ -2,6 +2,8 @@
 set(here ${CMAKE_CURRENT_LIST_DIR})
 add_executable(saver ${here}/saver.cc)
 target_link_libraries(saver PRIVATE cupel::writer)
+add_executable(deliverer ${here}/deliverer.cc)
+target_link_libraries(deliverer PRIVATE cupel::delivery)
 add_executable(reader ${here}/reader.cc)
 target_link_libraries(reader PRIVATE cupel::trial)
 add_executable(judge ${here}/judge.cc)

@@ -56,8 +56,8 @@ struct DeliverReport {
 /// uploaded.
 ///
 /// Throws UsageError while a process uses the spool, or where there is none; FormatError when the
-/// spool does not tell its destination, or has no collections file; StoreError when the remote
-/// store cannot be read. Then nothing was uploaded, and nothing is lost.
+/// destination of the spool is unknown, or its collections file is missing; StoreError when the
+/// remote store cannot be read. Then nothing was uploaded, and nothing is lost.
 DeliverReport deliver_spool(const std::string& directory, const DeliverOptions& options = {});
 
 }  // namespace cupel

@@ -12,8 +12,8 @@ namespace cupel {
 /// the run to another store.
 ///
 /// The writer works on a local store only. It asks for room before each write, and reports each
-/// event after the files are as the event says. A run whose store can append needs no delivery: its
-/// writer has a null pointer in place of this object. The functions may be called from several
+/// event after it has happened in the local store. A run whose store can append needs no delivery:
+/// its writer has a null pointer in place of this object. The functions may be called from several
 /// threads, one at a time. StoreError from any function means the same as from the local store.
 class SegmentEvents {
  public:
@@ -34,7 +34,7 @@ class SegmentEvents {
 
   /// The writer begins the files of a segment.
   virtual void opened(const SegmentName& name) = 0;
-  /// The segment is sealed and durable, or damaged: then `report` says why, and the segment is
+  /// The segment is sealed, or it is damaged: then `report` has the reason, and the segment is
   /// never delivered, nor is the end of the run. A second report for one segment has no effect.
   virtual void sealed(const SegmentName& name, const SealReport& report) = 0;
   /// The worker's collections file was written.
