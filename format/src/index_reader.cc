@@ -61,6 +61,30 @@ bool ends_with_magic(std::span<const std::byte> bytes) noexcept {
                      kArrowMagic.size()) == 0;
 }
 
+// Whether two runs of rows have the same names, one by one.
+bool same_names(const IndexBatch& batch, std::size_t first, std::size_t second, std::size_t rows) {
+  const std::int32_t* const ends = batch.tensor_offsets.data();
+  const auto bytes = static_cast<std::size_t>(ends[first + rows] - ends[first]);
+  if (static_cast<std::size_t>(ends[second + rows] - ends[second]) != bytes) return false;
+  if (std::memcmp(batch.tensor_bytes + ends[first], batch.tensor_bytes + ends[second], bytes) != 0)
+    return false;
+  const std::int32_t distance = ends[second] - ends[first];
+  std::int32_t differences = 0;
+  for (std::size_t i = 0; i < rows; ++i)
+    differences |= (ends[second + i] - ends[first + i]) ^ distance;
+  return differences == 0;
+}
+
+std::span<const std::int64_t> extents_of(const IndexBatch& batch, std::size_t row) {
+  const std::int32_t begin = batch.shape_begin[row];
+  return {batch.shape_extents + begin, static_cast<std::size_t>(batch.shape_end[row] - begin)};
+}
+
+bool same_shape(const IndexBatch& batch, std::size_t first, std::size_t second) {
+  return batch.elements[first] == batch.elements[second] && batch.shape_begin.has(first) &&
+         std::ranges::equal(extents_of(batch, first), extents_of(batch, second));
+}
+
 }  // namespace
 
 struct IndexReader::State {
@@ -298,43 +322,15 @@ IndexBatch IndexReader::State::decode(const std::shared_ptr<arrow::RecordBatch>&
   return out;
 }
 
-namespace {
-
-// Whether two runs of rows have the same names, one by one.
-bool same_names(const IndexBatch& batch, std::size_t first, std::size_t second, std::size_t rows) {
-  const std::int32_t* const ends = batch.tensor_offsets.data();
-  const auto bytes = static_cast<std::size_t>(ends[first + rows] - ends[first]);
-  if (static_cast<std::size_t>(ends[second + rows] - ends[second]) != bytes) return false;
-  if (std::memcmp(batch.tensor_bytes + ends[first], batch.tensor_bytes + ends[second], bytes) != 0)
-    return false;
-  const std::int32_t distance = ends[second] - ends[first];
-  std::int32_t differences = 0;
-  for (std::size_t i = 0; i < rows; ++i)
-    differences |= (ends[second + i] - ends[first + i]) ^ distance;
-  return differences == 0;
-}
-
-std::span<const std::int64_t> extents_of(const IndexBatch& batch, std::size_t row) {
-  const std::int32_t begin = batch.shape_begin[row];
-  return {batch.shape_extents + begin, static_cast<std::size_t>(batch.shape_end[row] - begin)};
-}
-
-bool same_shape(const IndexBatch& batch, std::size_t first, std::size_t second) {
-  return batch.elements[first] == batch.elements[second] && batch.shape_begin.has(first) &&
-         std::ranges::equal(extents_of(batch, first), extents_of(batch, second));
-}
-
-}  // namespace
-
-// What a writer of ours guarantees and readers build on. Most steps repeat the names and shapes of
-// the step before: what was checked there is compared as a whole.
+// What a writer of ours guarantees and readers build on.
 void IndexReader::State::check_meaning(const IndexBatch& batch) {
   const auto demand = [&](bool holds, std::size_t row, const char* otherwise) {
     if (!holds) fail(consumed, "row " + std::to_string(row) + " of the batch: " + otherwise);
   };
   demand(batch.rows > 0, 0, "there is none");
+  // Most steps repeat the names and shapes of the step before, which were checked.
   std::size_t rows_of_step = 0;
-  bool repeats = false;  // the names of the step before, row by row
+  bool repeats = false;  // the names, row by row
   for (std::size_t row = 0; row < batch.rows; ++row) {
     const bool begins_step = row == 0 || batch.step[row] != batch.step[row - 1];
     const std::string_view tensor = batch.tensor(row);
