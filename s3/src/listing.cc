@@ -44,7 +44,7 @@ ListReply read_page(Session& session, const Question& question, const std::strin
   call.at_most = kLargestPage;
   call.flaw = [&](const HttpResponse& response) {
     page = read_listing(response.text());
-    return page ? nullptr : "it is no complete listing";
+    return page ? nullptr : "it is no listing";
   };
   session.call(call);
   return *std::move(page);

@@ -3,9 +3,13 @@ cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/using_cupel.cmake)
 
 prepare_projects()
-build_project(${SOURCE_DIR} ${WORK_DIR}/cupel ${same_objects} -D BUILD_SHARED_LIBS=ON)
-run(${CMAKE_COMMAND} --install ${WORK_DIR}/cupel --prefix ${WORK_DIR}/prefix)
-file(REMOVE_RECURSE ${WORK_DIR}/cupel)
+# Beside BUILD_DIR and with its flags: relative paths are the same, so ccache has the objects.
+set(shared ${BUILD_DIR}-shared)
+string(TOUPPER "${BUILD_TYPE}" upper)
+build_project(${SOURCE_DIR} ${shared} ${libraries_only} -D BUILD_SHARED_LIBS=ON
+  "-DCMAKE_CXX_FLAGS_${upper}=${FLAGS}" -D CUPEL_WERROR=${WERROR})
+run(${CMAKE_COMMAND} --install ${shared} --prefix ${WORK_DIR}/prefix)
+file(REMOVE_RECURSE ${shared})
 build_project(${WORK_DIR}/consumer ${WORK_DIR}/build -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
 use_programs(${WORK_DIR}/build)
 run(ldd ${WORK_DIR}/build/no_bucket)

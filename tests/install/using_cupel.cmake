@@ -38,12 +38,9 @@ function(build_project source build)
   run(${CMAKE_COMMAND} --build ${build})
 endfunction()
 
-# Options for a build of cupel itself whose objects are those of BUILD_DIR, so that ccache has them: cupel calls ccache
-# with options of its own, and sets the flags of sanitizers itself.
-string(TOUPPER ${BUILD_TYPE} upper)
-set(same_objects "-DCMAKE_CXX_FLAGS_${upper}=${FLAGS}" -D CUPEL_WERROR=${WERROR} "-DCUPEL_SANITIZE=${SANITIZE}"
-  -D CUPEL_WITH_S3=${WITH_S3} -D CUPEL_BUILD_TESTS=OFF -D CUPEL_BUILD_EXAMPLES=OFF -D CUPEL_BUILD_BENCH=OFF
-  -D CUPEL_BUILD_CLI=OFF -D CMAKE_CXX_COMPILER_LAUNCHER=)
+# Options for a build of cupel itself: the libraries only. Cupel calls ccache with options of its own.
+set(libraries_only -D CUPEL_WITH_S3=${WITH_S3} -D CUPEL_BUILD_TESTS=OFF -D CUPEL_BUILD_EXAMPLES=OFF
+  -D CUPEL_BUILD_BENCH=OFF -D CUPEL_BUILD_CLI=OFF -D CMAKE_CXX_COMPILER_LAUNCHER=)
 
 # use_programs(BUILD): runs the programs of consumer/programs.cmake, which were built there.
 function(use_programs build)
