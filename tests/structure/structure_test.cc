@@ -315,6 +315,36 @@ TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced)
   EXPECT_EQ(documented, enforced);
 }
 
+// A stranger finds the answer in the file that the document names: the file is there, and it has
+// the function that is named.
+TEST(Structure, each_question_in_the_documents_is_answered_by_a_file_that_is_there) {
+  std::ifstream in(checkout / "docs/architecture.md");
+  std::size_t questions = 0;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("| question | file | there |")) inside = true;
+    if (!line.starts_with("|")) inside = false;
+    if (!inside || !line.starts_with("| ") || line.find('?') == std::string::npos) continue;
+    ++questions;
+    const auto quoted_from = [&](std::size_t at) {
+      const std::size_t begin = line.find('`', at);
+      if (begin == std::string::npos) return std::string();
+      return line.substr(begin + 1, line.find('`', begin + 1) - begin - 1);
+    };
+    const std::size_t answer = line.find('|', line.find('?'));
+    const std::string file = quoted_from(answer);
+    std::string function = quoted_from(line.find('|', answer + 1));
+    function = function.substr(0, function.find('('));
+    if (const auto colon = function.rfind(':'); colon != std::string::npos)
+      function.erase(0, colon + 1);
+    std::ifstream source(checkout / file);
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    EXPECT_FALSE(text.empty()) << line;
+    EXPECT_NE(text.find(function), std::string::npos) << line;
+  }
+  EXPECT_EQ(questions, 8U);
+}
+
 // Whether `word` is somewhere in the code, and no part of a longer name before it.
 bool begins_a_name(std::string_view code, const std::string& word) {
   for (std::size_t at = 0; (at = code.find(word, at)) != std::string_view::npos; ++at)
