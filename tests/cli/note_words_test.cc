@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "../../writer/src/overhead_governor.h"
 #include "cli/cli_fixture.h"
-#include "cupel/writer/overhead_governor.h"
 
 namespace cupel::testing {
 namespace {

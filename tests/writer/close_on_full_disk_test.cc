@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "../../writer/src/resume_point.h"
 #include "cupel/trial/verify_run.h"
-#include "cupel/writer/resume_point.h"
 #include "spool_fixture.h"
 #include "store/file_size_limit.h"
 

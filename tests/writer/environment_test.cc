@@ -1,4 +1,4 @@
-#include "cupel/writer/environment.h"
+#include "../../writer/src/environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

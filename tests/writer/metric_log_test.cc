@@ -1,4 +1,4 @@
-#include "cupel/writer/metric_log.h"
+#include "../../writer/src/metric_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

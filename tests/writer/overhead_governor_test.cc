@@ -1,4 +1,4 @@
-#include "cupel/writer/overhead_governor.h"
+#include "../../writer/src/overhead_governor.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cupel/writer/resume_point.h"
+#include "../../writer/src/resume_point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,8 @@
+// Looks through the directory of checkpoints, by descriptors and without following links, as
+// training may replace anything there meanwhile. Runs on the training thread at each next_step():
+// where the system notifies of changes, a look without news costs one system call. Directories
+// deeper than 16 levels or with more than 10,000 entries are seen in part only.
+
 #include "checkpoint_files.h"
 
 #include <dirent.h>

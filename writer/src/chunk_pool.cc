@@ -1,3 +1,9 @@
+// The memory of values that wait to be written: its size bounds how far training may run ahead of
+// the store. Chunks are made when they are first needed and never given back to the system. Pages
+// are touched many at once before values are copied into them, since a page fault costs more than
+// copying the page. Where the system has no memory for another chunk, the pool stays as small as it
+// is.
+
 #include "chunk_pool.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "cupel/writer/environment.h"
+#include "environment.h"
 
 #include <algorithm>
 #include <array>

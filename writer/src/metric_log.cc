@@ -1,4 +1,8 @@
-#include "cupel/writer/metric_log.h"
+// Writes losses and metrics into files that another program collects, one line of JSON for each
+// value. Values gather in memory on the training threads and are written when a step ends. A
+// directory that cannot be written is one warning, and the log ends; saving is not concerned.
+
+#include "metric_log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cupel/writer/overhead_governor.h"
+#include "overhead_governor.h"
 
 #include <algorithm>
 

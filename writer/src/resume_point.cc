@@ -3,7 +3,7 @@
 // closed are covered by the counters it left in the collections file; and where the modes' steps
 // add up to the global step, no other mode can have had any.
 
-#include "cupel/writer/resume_point.h"
+#include "resume_point.h"
 
 #include <algorithm>
 #include <array>

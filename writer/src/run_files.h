@@ -10,7 +10,7 @@
 #include "cupel/store/local_store.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
 namespace cupel {
 

@@ -15,8 +15,8 @@
 #include "cupel/format/format_limits.h"
 #include "cupel/store/local_store.h"
 #include "cupel/store/open_store.h"
-#include "cupel/writer/resume_point.h"
 #include "note_text.h"
+#include "resume_point.h"
 
 namespace cupel {
 namespace {

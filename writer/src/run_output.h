@@ -11,9 +11,9 @@
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
 #include "cupel/writer/spooled_store.h"
-#include "cupel/writer/step_counters.h"
 #include "run_files.h"
 #include "segment_writer.h"
+#include "step_counters.h"
 #include "stop_watch.h"
 #include "tensor_groups.h"
 

@@ -57,8 +57,10 @@ class SavePlan {
   SaveDecision decide(std::span<const std::uint32_t> members, Mode mode,
                       std::int64_t mode_step) const;
 
-  // Whether any saved collection is active at the step.
+  // Whether any saved collection is active at the step; whether any is but those that are named.
   bool is_any_active(Mode mode, std::int64_t mode_step) const;
+  bool is_any_active_beyond(std::span<const std::string_view> collections, Mode mode,
+                            std::int64_t mode_step) const;
 
   // Every reduction that may ever be asked for: the columns of the index.
   ReductionSet columns() const noexcept { return columns_; }

@@ -1,6 +1,6 @@
 #include "cupel/writer/saving_plan.h"
 
-#include "cupel/writer/environment.h"
+#include "environment.h"
 #include "save_plan.h"
 
 namespace cupel {

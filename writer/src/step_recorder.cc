@@ -1,3 +1,10 @@
+// What a save does on the training thread. A value of up to 64 bytes is copied into its record. A
+// larger one gets room in the current chunk under the mutex and is copied without it, so that
+// several threads copy at once; the thread that copies last hands the chunk on. A value that is
+// larger than a chunk is cut into pieces, one value at a time. Where no chunk is free the thread
+// waits, or the step is dropped (WhenFull). Whatever fails, each chunk goes back to the pool and
+// each stream ends.
+
 #include "step_recorder.h"
 
 #include <algorithm>

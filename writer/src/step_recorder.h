@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,11 +29,6 @@ class StepRecorder {
 
   // Saves a tensor; the view is a valid one.
   void save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
-
-  // Says what readers are told by a value that was saved.
-  void carry(std::list<std::string> notes) noexcept CUPEL_UNCHECKED_LOCKS {
-    step_->notes = std::move(notes);
-  }
 
   // Whether a value of so many bytes would be saved without waiting; between saves.
   bool has_room_for(std::uint64_t bytes);

@@ -31,15 +31,12 @@ void TensorTable::insert(Slots& table, NamedTensor& tensor) noexcept {
   }
 }
 
-void TensorTable::publish(NamedTensor& tensor) {
-  Slots* table = generations_.back().get();
-  if (tensors_.size() * 2 <= table->mask + 1) {
-    insert(*table, tensor);
-    return;
-  }
-  generations_.push_back(std::make_unique<Slots>(2 * (table->mask + 1)));
-  for (NamedTensor& known : tensors_)
-    insert(*generations_.back(), known);  // `tensor` is among them
+void TensorTable::make_room_for_one() {
+  const Slots& table = *generations_.back();
+  if ((tensors_.size() + 1) * 2 <= table.mask + 1) return;
+  auto larger = std::make_unique<Slots>(2 * (table.mask + 1));
+  for (NamedTensor& known : tensors_) insert(*larger, known);
+  generations_.push_back(std::move(larger));
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
 namespace cupel {
 

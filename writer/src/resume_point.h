@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cupel/store/store.h"
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
 namespace cupel {
 
