@@ -13,6 +13,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+using writer_detail::SavingLevel;
+
 std::string level_note(const SavingLevel& level) {
   return Json{{"kind", "saving_level"}, {"step", 120},     {"level", level.to_text()},
               {"before", "full"},       {"share", 0.0312}, {"budget", 0.01}}

@@ -19,6 +19,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -18,6 +18,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::Contains;

@@ -12,6 +12,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

@@ -7,6 +7,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using Duration = OverheadGovernor::Duration;

@@ -18,6 +18,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 using testing::At;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

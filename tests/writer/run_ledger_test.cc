@@ -10,6 +10,8 @@
 namespace cupel {
 namespace {
 
+using namespace writer_detail;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

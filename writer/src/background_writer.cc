@@ -17,7 +17,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // Values that gather before the thread is woken for them: waking costs more than a small value.
@@ -378,7 +378,7 @@ void BackgroundWriter::commit(Step& step) {
                                   : row->location    ? row->location->length
                                                      : 0;
   }
-  if (next_progress_.rows == rows_before) return;  // what only the hook has to say is no step
+  if (next_progress_.rows == rows_before) return;  // values of the hook alone are no step
   next_progress_.committed_step = step.header.step;
   ++next_progress_.steps;
 }
@@ -391,4 +391,4 @@ void BackgroundWriter::do_task(LastNote& task) {
   segments_.append_note(task.header, task.tensor->name, task.text);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

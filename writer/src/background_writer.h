@@ -20,7 +20,7 @@
 #include "segment_writer.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Work for the background writer, done in the order in which it was handed over.
 struct StepBegun {  // its values may be measured
@@ -77,7 +77,7 @@ class BackgroundWriter {
 
   void hand_over(Task task);
   void hand_over(Tasks tasks) noexcept;
-  // Says that values of so many bytes can be measured: wakes the thread when that is worth it.
+  // Values of so many bytes can be measured: wakes the thread when that is worth it.
   void values_ready(std::size_t bytes) noexcept;
 
   // Waits until `commits` CommitStep tasks are done, and helps to measure `step` meanwhile; false
@@ -90,7 +90,8 @@ class BackgroundWriter {
   void wait_for_records_below(std::size_t most);
 
   // Begins no further task: the process exits, and what tasks need goes with it. Waits a moment for
-  // the present one, and takes no lock, because whoever calls may have interrupted one who has it.
+  // the present one, and takes no lock, because the caller may have interrupted a thread that has
+  // it.
   void halt() noexcept;
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -158,4 +159,4 @@ class BackgroundWriter {
   std::jthread thread_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 thread_local const CallGate::Inside* CallGate::innermost_ = nullptr;
 
@@ -49,4 +49,4 @@ double CallGate::share_of_time(std::chrono::nanoseconds time) const noexcept {
   return total <= 0 ? 0 : static_cast<double>(time.count()) / static_cast<double>(total);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

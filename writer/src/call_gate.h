@@ -8,7 +8,7 @@
 #include "cupel/core/mutex.h"
 #include "process.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // The door that every public call of a hook goes through. It counts the calls that are under way
 // and their time, keeps saves out while a thread changes the step, and is shut for good when saving
@@ -31,8 +31,8 @@ class CallGate {
 
   // Returns whether this is the first call of the function.
   bool begin_closing() noexcept { return !closing_.exchange(true); }
-  // From now on calls that begin do nothing. Whoever closes at the exit looks afterwards whether
-  // anybody is busy, so that one of the two sees the other.
+  // From now on calls that begin do nothing. The thread that closes at the exit looks
+  // afterwards whether a call is under way, so that one of the two sees the other.
   void begin_exit() noexcept { exiting_ = true; }
 
   // Runs `act` as a call of the training thread.
@@ -180,4 +180,4 @@ void CallGate::run_naming(Act&& act, Refuse&& refuse) {
   run(act);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

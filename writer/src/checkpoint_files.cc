@@ -18,7 +18,7 @@
 #include "cupel/core/log.h"
 #include "cupel/store/local_store.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -118,4 +118,4 @@ void CheckpointFiles::take(const File& file) {
   known->second = file;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

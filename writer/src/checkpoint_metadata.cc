@@ -19,7 +19,7 @@
 #include "cupel/store/local_store.h"
 #include "foreign_json.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ void CheckpointMetadata::look(const StepCounters& seen, std::int64_t latest_save
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

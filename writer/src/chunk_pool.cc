@@ -15,7 +15,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kChunksWanted = 16;
@@ -109,4 +109,4 @@ void ChunkPool::release(Chunk* chunk) noexcept {
   given_back_.notify_all();
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

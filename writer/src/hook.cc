@@ -8,6 +8,10 @@
 
 namespace cupel {
 
+using writer_detail::CallGate;
+using writer_detail::NamedTensor;
+using writer_detail::saving_enabled;
+
 Hook::Hook(HookOptions options) : Hook(std::move(options), nullptr) {}
 
 Hook::Hook(HookOptions options, std::shared_ptr<Store> store)

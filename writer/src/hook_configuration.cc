@@ -22,6 +22,9 @@
 #include "save_plan.h"
 
 namespace cupel {
+
+using namespace writer_detail;
+
 namespace {
 
 constexpr const char* kDefaultDirectory = "/opt/ml/output/tensors";

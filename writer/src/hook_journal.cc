@@ -1,7 +1,7 @@
 // What a hook reports goes three ways: to the log at once, to the caller as an exception if the
-// options say so, and into the report of close(). Training threads may report beside each other, so
-// the list of problems has a mutex. Where memory has run out the report loses texts, not numbers,
-// and nothing is thrown.
+// options ask for that, and into the report of close(). Training threads may report beside each
+// other, so the list of problems has a mutex. Where memory has run out the report loses texts, not
+// numbers, and nothing is thrown.
 
 #include "hook_journal.h"
 
@@ -12,7 +12,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/printable.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kMostProblems = 100;
@@ -151,4 +151,4 @@ HookReport HookJournal::report() const noexcept {
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

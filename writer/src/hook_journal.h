@@ -13,7 +13,7 @@
 #include "run_ledger.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Everything that a hook reports: problems in its log and its report, errors to the user who wants
 // them thrown, and, by the ledger, notes to the readers of the run.
@@ -79,4 +79,4 @@ class HookJournal {
   std::vector<std::size_t> illegal_names_ CUPEL_GUARDED_BY(mutex_);  // that were reported, hashed
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

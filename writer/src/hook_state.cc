@@ -18,6 +18,9 @@
 #include "value_bytes.h"
 
 namespace cupel {
+
+using namespace writer_detail;
+
 namespace {
 
 constexpr std::size_t kMostCollectionsNamed = 20;

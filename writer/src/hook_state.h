@@ -44,25 +44,25 @@ struct Hook::State {
     gate.run_naming([&] { protect(call); }, [&] { refuse_beside_step(name); });
   }
 
-  NamedTensor* tensor(std::string_view name, const CollectionNames& tags);
+  writer_detail::NamedTensor* tensor(std::string_view name, const CollectionNames& tags);
   void begin_step(std::optional<std::int64_t> number);
   void end_step();
   void set_mode(Mode mode);
-  void save_due(NamedTensor& named, const TensorView& view);
-  void save_always(NamedTensor& named, const TensorView& view);
+  void save_due(writer_detail::NamedTensor& named, const TensorView& view);
+  void save_always(writer_detail::NamedTensor& named, const TensorView& view);
   void close();
   // Closes; false where that is not possible any more.
   bool close_at_exit() noexcept;
 
   HookOptions options;
-  CallGate gate;
-  HookJournal journal;
-  StepClock clock;
-  StepInputs inputs;
-  TensorGroups groups;
-  std::unique_ptr<StepSink> sink;
+  writer_detail::CallGate gate;
+  writer_detail::HookJournal journal;
+  writer_detail::StepClock clock;
+  writer_detail::StepInputs inputs;
+  writer_detail::TensorGroups groups;
+  std::unique_ptr<writer_detail::StepSink> sink;
   std::atomic<bool> stop_requested{false};
-  std::optional<AtExit> at_exit;  // last: while there is anything to close
+  std::optional<writer_detail::AtExit> at_exit;  // last: while there is anything to close
 
  private:
   template <class F>
@@ -81,13 +81,14 @@ struct Hook::State {
       if (journal.throws_mistakes()) throw;
     }
   }
-  std::unique_ptr<StepSink> make_sink(std::shared_ptr<Store> into);
+  std::unique_ptr<writer_detail::StepSink> make_sink(std::shared_ptr<Store> into);
   void prepare();
   void step(std::optional<std::int64_t> number);
   void look_around();
   void decide_all();
   void nothing_is_due() noexcept;
-  void save(NamedTensor& named, const TensorView& view, const SaveDecision& what);
+  void save(writer_detail::NamedTensor& named, const TensorView& view,
+            const writer_detail::SaveDecision& what);
   void refuse_beside_step(std::string_view name);
   void report_misspelt_collections();
   void report_empty_collections();

@@ -24,7 +24,7 @@
 #include "cupel/core/new_file.h"
 #include "cupel/stats/statistics.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ void MetricLog::flush() noexcept {
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -19,7 +19,7 @@
 #include "cupel/format/layout.h"
 #include "cupel/writer/seal_run.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, const std::string& by) {
@@ -169,4 +169,4 @@ void RunFiles::write_end() {
   store_.put(kEndMarker, {}, Durability::Cached);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -12,7 +12,7 @@
 #include "cupel/writer/hook_options.h"
 #include "step_counters.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Fills {time} and {job} in.
 std::string expand_out_dir(const std::string& out_dir);
@@ -57,4 +57,4 @@ class RunFiles {
   std::unique_ptr<DirectoryLock> lock_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -11,7 +11,7 @@
 
 #include "note_text.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::ptrdiff_t kMostOfAKind = 100;
@@ -132,4 +132,4 @@ std::vector<std::string> RunLedger::notes() const {
   return texts;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

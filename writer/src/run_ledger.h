@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Why steps are missing in a run although they were due.
 enum class Missed : std::uint8_t {
@@ -67,4 +67,4 @@ class RunLedger {
   std::array<std::int64_t, 5> counts_{};
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -18,7 +18,7 @@
 #include "note_text.h"
 #include "resume_point.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::uint64_t kSegmentsInSpool = 4;  // that it has room for, at least
@@ -70,10 +70,12 @@ void RunOutput::open_spool(bool owns_store) {
   store_ = spool_;
 }
 
-StepCounters RunOutput::last_steps() const { return cupel::last_steps(*store_, options_.worker); }
+StepCounters RunOutput::last_steps() const {
+  return writer_detail::last_steps(*store_, options_.worker);
+}
 
 std::int64_t RunOutput::last_saved_step() const {
-  return cupel::last_saved_step(*store_, options_.worker);
+  return writer_detail::last_saved_step(*store_, options_.worker);
 }
 
 void RunOutput::begin() {
@@ -211,4 +213,4 @@ void RunOutput::halt() noexcept {
   if (spool_) spool_->halt();
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -17,7 +17,7 @@
 #include "stop_watch.h"
 #include "tensor_groups.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // The store that options.out_dir names; where somebody else uploads, the directory of the spool.
 // Throws UsageError without an out_dir, and StoreError.
@@ -102,4 +102,4 @@ class RunOutput {
   std::optional<Clock::time_point> behind_since_;  // uploads, as the last note said
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -15,7 +15,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/printable.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::int64_t kXGBoostInterval = 10;
@@ -272,4 +272,4 @@ SaveDecision SavePlan::decide(std::span<const std::uint32_t> members, Mode mode,
   return result;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

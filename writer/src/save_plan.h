@@ -15,7 +15,7 @@
 #include "cupel/core/saving_plan.h"
 #include "cupel/writer/hook_options.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // What is written of a tensor at a step.
 struct SaveDecision {
@@ -93,7 +93,7 @@ class SavePlan {
 // The user's collections with the options' patterns in `default` and `all`.
 Collections initial_collections(const HookOptions& options);
 
-// Those that the options say are to be saved, by name; then those that nobody configured.
+// Those that the options name, sorted by name; then those that nobody configured.
 std::vector<SavedCollection> saved_collections(const Collections& collections,
                                                const HookOptions& options);
 
@@ -102,7 +102,7 @@ std::vector<SavedCollection> saved_collections(const Collections& collections,
 std::vector<std::string> empty_collections(const Collections& collections,
                                            const HookOptions& options);
 
-// When the hook saves: options.save_config, or the profile's default where that says nothing.
+// When the hook saves: options.save_config, or the profile's default where that is empty.
 SaveConfig hook_save_config(const HookOptions& options);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

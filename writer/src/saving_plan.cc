@@ -5,6 +5,8 @@
 
 namespace cupel {
 
+using namespace writer_detail;
+
 SavingPlan saving_plan(const HookConfiguration& configuration) {
   const HookOptions& options = configuration.options;
   SavingPlan plan;

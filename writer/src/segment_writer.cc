@@ -9,7 +9,7 @@
 #include "cupel/format/format_limits.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // For padding (Arrow pads to 8 or 64 bytes), and for values that did not come.
@@ -302,4 +302,4 @@ std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() co
   return open_->since + policy_.segment_age;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

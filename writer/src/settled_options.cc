@@ -10,7 +10,7 @@
 #include "environment.h"
 #include "option_limits.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::uint64_t kLeastBufferBytes = 1U << 20U;
@@ -59,4 +59,4 @@ HookOptions settled_options(HookOptions options) {
   return options;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -2,7 +2,7 @@
 
 #include "cupel/writer/hook_options.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Worker names of a run begin with this one, which writes even where one worker does.
 inline constexpr const char* kChief = "worker_0";
@@ -12,4 +12,4 @@ inline constexpr const char* kChief = "worker_0";
 // values.
 HookOptions settled_options(HookOptions options);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

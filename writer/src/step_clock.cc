@@ -1,4 +1,4 @@
-// The decision what a step saves. The plan says which ways of saving are active at a step of a
+// The decision what a step saves. The plan has which ways of saving are active at a step of a
 // mode; gradients, for one, never are in the modes EVAL and PREDICT (save_plan.cc). The overhead
 // budget then takes away from that: the governor's level leaves whole steps out (open_step()) or
 // replaces raw values by reductions (within_budget()). No thread of its own, no files but the notes
@@ -13,7 +13,7 @@
 #include "note_text.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // What is saved instead of a raw value that there is no time for.
@@ -125,4 +125,4 @@ SaveDecision StepClock::within_budget(SaveDecision what, const TensorView& view)
   return what;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

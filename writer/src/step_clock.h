@@ -15,7 +15,7 @@
 #include "save_plan.h"
 #include "step_counters.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Which step it is, and what is due at it: mode and counters, the plan of what is saved when, and
 // how much of that the overhead budget has time for.
@@ -116,4 +116,4 @@ class StepClock {
   std::optional<Clock::time_point> first_begin_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

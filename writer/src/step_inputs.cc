@@ -4,7 +4,7 @@
 
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 KeptValue::KeptValue(NamedTensor& tensor, const TensorView& view)
     : tensor_(&tensor), dtype_(view.dtype()), shape_(view.shape()) {
@@ -48,4 +48,4 @@ std::int64_t StepInputs::number_of_next(const std::string& module_side) {
   return numbers_[module_side]++;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -10,7 +10,7 @@
 #include "cupel/core/tensor_view.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // A value that waits for the step that it belongs to.
 class KeptValue {
@@ -54,4 +54,4 @@ class StepInputs {
   std::map<std::string, std::int64_t, std::less<>> numbers_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

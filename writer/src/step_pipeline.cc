@@ -20,7 +20,7 @@
 #include "note_text.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kChunkBytes = 16U << 20U;
@@ -329,7 +329,7 @@ void StepPipeline::leave_last_note() noexcept {
     writer_->hand_over(SealNow{});
     writer_->wait_until_idle();
   } catch (...) {
-    log(LogLevel::Debug, "the run does not say that saving has ended");  // log and report have
+    log(LogLevel::Debug, "the run has no note that saving has ended");  // log and report do
   }
 }
 
@@ -373,4 +373,4 @@ void StepPipeline::halt() noexcept {
   if (output_) output_->halt();
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

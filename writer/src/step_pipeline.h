@@ -19,10 +19,10 @@
 #include "step_sink.h"
 #include "tensor_groups.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Writes the steps of a hook into a run: copies values, hands them to the background writer, and
-// waits, as the options say, for commits and for room.
+// waits, by the options, for commits and for room.
 //
 //     save() ─► StepRecorder ─► ChunkPool ─► BackgroundWriter ─► SegmentWriter ─► RunOutput's store
 //
@@ -31,7 +31,8 @@ namespace cupel {
 // and the ledger counts it.
 class StepPipeline final : public StepSink {
  public:
-  // Opens the run, and has the clock go on where the run or a checkpoint says. Throws what
+  // Opens the run, and has the clock go on behind the last step of the run or of a
+  // checkpoint. Throws what
   // RunOutput throws. Everything outlives the pipeline.
   StepPipeline(const HookOptions& options, std::shared_ptr<Store> into, StepClock& clock,
                const CallGate& gate, HookJournal& journal, TensorGroups& groups);
@@ -99,4 +100,4 @@ class StepPipeline final : public StepSink {
   std::chrono::steady_clock::time_point overhead_saved_ = Clock::now();
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -18,7 +18,7 @@
 #include "measuring.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 struct Chunk;
 
@@ -77,4 +77,4 @@ struct Step {
   const std::shared_ptr<StepOutcome> outcome;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

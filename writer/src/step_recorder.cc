@@ -16,7 +16,7 @@
 #include "cupel/stats/statistics.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kBatchBytes = 256U << 10U;
@@ -234,4 +234,4 @@ std::shared_ptr<Step> StepRecorder::end() {
   return std::exchange(step_, nullptr);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

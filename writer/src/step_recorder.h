@@ -13,7 +13,7 @@
 #include "save_plan.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Takes what is saved at one step from the training threads, which it lets go as soon as the bytes
 // are copied, and hands it to the background writer. save() may be called from several threads, the
@@ -66,4 +66,4 @@ class StepRecorder {
   Mutex stream_mutex_;  // one streamed value at a time
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

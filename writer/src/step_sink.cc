@@ -7,7 +7,7 @@
 #include "cupel/core/printable.h"
 #include "step_clock.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 Bystander::Bystander(std::shared_ptr<Store> store) {
   if (store == nullptr) return;
@@ -26,4 +26,4 @@ void DryRun::save(NamedTensor& tensor, const TensorView&, const SaveDecision&) {
                            " would save " + printable(tensor.name));
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

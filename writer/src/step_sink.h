@@ -8,7 +8,7 @@
 #include "stop_watch.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // What becomes of the steps of a hook. One object for each kind of hook: StepPipeline writes them
 // into a run; a dry run logs what it would save; a bystander, a worker that does not write, watches
@@ -25,7 +25,7 @@ class StepSink {
   StepSink(const StepSink&) = delete;
   StepSink& operator=(const StepSink&) = delete;
 
-  // Whether collections say what is saved. Nothing is due in the steps of any other hook.
+  // Whether collections decide what is saved. Nothing is due in the steps of any other hook.
   virtual bool is_saving() const noexcept { return false; }
   // Whether the report names tensors that no saved collection wanted.
   virtual bool reports_unsaved() const noexcept { return true; }
@@ -89,4 +89,4 @@ class DryRun final : public StepSink {
   const StepClock& clock_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -13,7 +13,7 @@
 #include "cupel/core/mutex.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 std::span<const std::string> tags_of(const NamedTensor& tensor) noexcept {
@@ -222,4 +222,4 @@ std::int64_t TensorGroups::add_joined(Collections& to, std::uint64_t most_bytes)
   return left_out;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -17,7 +17,7 @@
 #include "save_plan.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // The tensors that are saved alike, and what the present step makes of them.
 struct Group {
@@ -104,4 +104,4 @@ class TensorGroups {
   std::unordered_map<std::string, std::vector<std::string>> listed_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

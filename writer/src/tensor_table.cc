@@ -2,7 +2,7 @@
 
 #include <functional>
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kFirstSlots = 256;  // a power of two, as every later size
@@ -40,4 +40,4 @@ void TensorTable::make_room_for_one() {
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

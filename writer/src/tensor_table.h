@@ -12,7 +12,7 @@
 #include "cupel/core/mutex.h"
 #include "cupel/writer/hook.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 struct Group;
 
@@ -22,7 +22,7 @@ struct NamedTensor : DueFlag {
   explicit NamedTensor(std::string tensor_name) : name(std::move(tensor_name)) {}
   const std::string name;
   std::atomic<const Group*> group{nullptr};  // the tensors that are saved alike
-  // Collections that the tensor is in whatever their patterns say; null: none.
+  // Collections that calls put the tensor into, whatever their patterns; null: none.
   std::atomic<const std::vector<std::string>*> tags{nullptr};
   // How many of the tags which index file has; only the thread that writes the index knows.
   mutable std::uint64_t named_in_file = 0;
@@ -81,4 +81,4 @@ class TensorTable {
   std::atomic<const Slots*> current_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail
