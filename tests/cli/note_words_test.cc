@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "../../writer/src/overhead_governor.h"
 #include "cli/cli_fixture.h"
-#include "cupel/writer/overhead_governor.h"
 
 namespace cupel::testing {
 namespace {
@@ -12,6 +12,8 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+using writer_detail::SavingLevel;
 
 std::string level_note(const SavingLevel& level) {
   return Json{{"kind", "saving_level"}, {"step", 120},     {"level", level.to_text()},

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 enum Place { kSaving, kNextStep, kSealing, kClosing, kElsewhere, kPlaces };
-constexpr std::array<const char*, kPlaces> kPlaceNames = {"in a save", "in next_step",
+constexpr std::array<const char*, kPlaces> kPlaceNames = {"in a save", "at a step's end",
                                                           "while sealing", "in close", "elsewhere"};
 
 Place place_of(const Whereabouts& whereabouts) {
@@ -48,7 +48,7 @@ Place place_of(const Whereabouts& whereabouts) {
 
 class TrainerProcess {
  public:
-  TrainerProcess(const fs::path& directory, bool reversed) {
+  TrainerProcess(const fs::path& directory, const char* option) {
     const int memory = ::memfd_create("whereabouts", 0);
     if (memory < 0 || ::ftruncate(memory, sizeof(Whereabouts)) != 0)
       throw std::runtime_error("memfd");
@@ -61,8 +61,8 @@ class TrainerProcess {
     process_ = ::fork();
     if (process_ == 0) {
       ::close(pipe[0]);
-      ::execl(CUPEL_TRAINER, CUPEL_TRAINER, directory.c_str(), ack.c_str(), where.c_str(),
-              reversed ? "--reversed" : nullptr, nullptr);
+      ::execl(CUPEL_TRAINER, CUPEL_TRAINER, directory.c_str(), ack.c_str(), where.c_str(), option,
+              nullptr);
       ::_exit(127);
     }
     ::close(pipe[1]);
@@ -178,6 +178,7 @@ struct Life {
   int kills = 0;
   std::int64_t begun = 0;          // the steps that were begun
   std::int64_t acknowledged = -1;  // the last one, whichever process said so
+  const char* option = nullptr;    // of its trainers
 };
 constexpr int kMostKills = 5;
 
@@ -193,17 +194,19 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
     return *std::min_element(kAims.begin(), kAims.end(),
                              [&](Place a, Place b) { return fell[a] < fell[b]; });
   };
-  int kills = 0, restarts = 0;
+  int kills = 0, restarts = 0, ended = 0;
   Life life;
   for (int round = 0; kills < wanted || fell[hit_least()] * 10 < kills; ++round) {
     ASSERT_LT(round, 4 * wanted) << "the kills do not fall where they are aimed";
     const bool goes_on = life.kills > 0 && life.kills < kMostKills && random_() % 2 == 0;
     if (!goes_on) {
       fs::remove_all(life.run);
-      life = Life{directory_ / std::to_string(round)};
+      life = Life{.run = directory_ / std::to_string(round),
+                  .option = random_() % 2 == 0 ? "--ended" : nullptr};
+      ended += life.option != nullptr ? 1 : 0;
     }
     restarts += goes_on ? 1 : 0;
-    TrainerProcess trainer(life.run, false);
+    TrainerProcess trainer(life.run, life.option);
     const Place aim = hit_least();
     const std::int64_t first = std::min(life.begun, kSteps - 11);
     const auto from_step =
@@ -234,7 +237,8 @@ TEST_F(Killing, at_any_instant_loses_no_acknowledged_step_and_shows_nothing_else
         << "round " << round << " in " << life.run;
   }
   std::string report = std::to_string(kills) + " kills, " + std::to_string(restarts) +
-                       " of them of a process that went on, fell:";
+                       " of them of a process that went on, " + std::to_string(ended) +
+                       " runs of steps that the trainer ended, fell:";
   for (std::size_t place = 0; place < kPlaces; ++place) {
     report += std::string(" ") + kPlaceNames[place] + " " + std::to_string(fell[place]);
   }
@@ -246,7 +250,7 @@ TEST_F(Killing, is_noticed_when_the_index_entry_is_written_before_its_values) {
   int noticed = 0;
   for (int round = 0; round < 10; ++round) {
     const fs::path run = directory_ / ("reversed-" + std::to_string(round));
-    TrainerProcess trainer(run, true);
+    TrainerProcess trainer(run, "--reversed");
     trainer.spin_until([&] {
       return trainer.whereabouts().step >= 3 &&
              trainer.whereabouts().between_index_and_values.load();
@@ -259,10 +263,13 @@ TEST_F(Killing, is_noticed_when_the_index_entry_is_written_before_its_values) {
 }
 
 TEST_F(Killing, does_not_happen_to_a_trainer_that_is_left_alone) {
-  TrainerProcess trainer(directory_ / "whole", false);
-  EXPECT_FALSE(trainer.spin_until([] { return false; }));
-  EXPECT_EQ(trainer.status(), 0);
-  EXPECT_EQ(examine(directory_ / "whole", trainer.last_acknowledged(), kSteps), "");
+  for (const char* const option : {static_cast<const char*>(nullptr), "--ended"}) {
+    const fs::path run = directory_ / (option == nullptr ? "whole" : option);
+    TrainerProcess trainer(run, option);
+    EXPECT_FALSE(trainer.spin_until([] { return false; }));
+    EXPECT_EQ(trainer.status(), 0);
+    EXPECT_EQ(examine(run, trainer.last_acknowledged(), kSteps), "");
+  }
 }
 
 }  // namespace

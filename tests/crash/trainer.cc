@@ -1,11 +1,11 @@
-// A training loop to be killed: trainer DIR ACK_FD WHEREABOUTS_FD [--reversed]. It writes every
-// acknowledged step to the pipe ACK_FD, and where it is to the memory behind WHEREABOUTS_FD.
+// A training loop to be killed: trainer DIR ACK_FD WHEREABOUTS_FD [--reversed | --ended]. It writes
+// every acknowledged step to the pipe ACK_FD, and where it is to the memory behind WHEREABOUTS_FD.
+// With --ended it numbers its steps and ends them itself, each of them acknowledged by end_step().
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -95,7 +95,10 @@ void acknowledge(int pipe, std::int64_t step) {
   if (::write(pipe, &step, sizeof step) != sizeof step) std::exit(3);
 }
 
-void train(const std::string& directory, int pipe, Whereabouts& whereabouts, bool reversed) {
+void train(const std::string& directory, int pipe, Whereabouts& whereabouts,
+           const std::string& option) {
+  const bool ends_steps = option == "--ended";
+
   HookOptions options;
   options.include_collections = {"weights"};
   options.save_config = {.save_interval = 1};
@@ -103,19 +106,29 @@ void train(const std::string& directory, int pipe, Whereabouts& whereabouts, boo
   options.buffer_bytes = 1U << 20U;
   options.segment_bytes = 1U << 20U;
   options.existing = Existing::Continue;
-  Hook hook(options, std::make_shared<ToldStore>(directory, whereabouts, reversed));
+  Hook hook(options, std::make_shared<ToldStore>(directory, whereabouts, option == "--reversed"));
   for (std::int64_t step = hook.step() + 1; step < kSteps; ++step) {
     whereabouts.phase = Phase::NextStep;
-    hook.next_step();
+    if (ends_steps) {
+      hook.next_step(step);
+    } else {
+      hook.next_step();
+    }
     whereabouts.phase = Phase::Outside;
     whereabouts.step = step;
-    if (hook.committed_step() >= 0) acknowledge(pipe, hook.committed_step());
+    if (!ends_steps && hook.committed_step() >= 0) acknowledge(pipe, hook.committed_step());
     whereabouts.phase = Phase::Saving;
     for (const SavedTensor& tensor : saved_tensors()) {
       const std::vector<float> value = value_of(tensor, step);
       hook.save_tensor(tensor.name, TensorView(value.data(), {value.size()}));
     }
     hook.save_scalar("loss", static_cast<double>(step) + 0.5);
+    if (ends_steps) {
+      whereabouts.phase = Phase::NextStep;
+      hook.end_step();
+      whereabouts.phase = Phase::Outside;
+      acknowledge(pipe, hook.committed_step());
+    }
     whereabouts.phase = Phase::Outside;
   }
   whereabouts.phase = Phase::Closing;
@@ -134,7 +147,7 @@ int main(int argc, char** argv) {
   void* memory = ::mmap(nullptr, sizeof(Whereabouts), PROT_READ | PROT_WRITE, MAP_SHARED,
                         std::atoi(argv[3]), 0);
   if (memory == MAP_FAILED) return 2;
-  const bool reversed = argc > 4 && std::strcmp(argv[4], "--reversed") == 0;
-  cupel::crash::train(argv[1], std::atoi(argv[2]), *static_cast<Whereabouts*>(memory), reversed);
+  cupel::crash::train(argv[1], std::atoi(argv[2]), *static_cast<Whereabouts*>(memory),
+                      argc > 4 ? argv[4] : "");
   return 0;
 }

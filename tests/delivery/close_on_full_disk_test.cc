@@ -10,13 +10,15 @@
 #include <thread>
 #include <vector>
 
+#include "../../writer/src/resume_point.h"
 #include "cupel/trial/verify_run.h"
-#include "cupel/writer/resume_point.h"
 #include "spool_fixture.h"
 #include "store/file_size_limit.h"
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;

@@ -79,6 +79,40 @@ TEST_F(ApiSnippets, saving) {
   EXPECT_THAT(report.problems, IsEmpty());
 }
 
+TEST_F(ApiSnippets, steps_that_the_caller_numbers_and_ends) {
+  const std::int64_t iterations = 3;
+  const std::vector<float> weights(12, 0.5F), fc1(4);
+  const double learning_rate = 0.1;
+  cupel::HookOptions options;
+  options.out_dir = "runs/mnist";
+  options.include_collections = {"weights", "activations"};
+  options.save_config = {.save_interval = 2};
+  cupel::Hook hook(options);
+  hook.get_collection("activations").include("_output_").set_save_config({.save_interval = 3});
+
+  for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
+    hook.next_step(iteration);
+    if (hook.due()) hook.save_tensor("fc1.weight", cupel::TensorView(weights.data(), {3, 4}));
+    hook.save_tensor_always("learning_rate", cupel::TensorView(&learning_rate, {1}));
+    hook.end_step();  // committed
+  }
+  hook.save_scalar("loss", 0.25);
+
+  EXPECT_EQ(hook.committed_step(), 2);
+  hook.next_step(3);
+
+  const std::array<std::string_view, 2> by_hand = {"weights", "losses"};
+  if (hook.due_beyond(by_hand))
+    hook.save_outputs("fc1", std::array{cupel::TensorView(std::span(fc1))});
+
+  EXPECT_THAT(hook.close().problems, IsEmpty());
+  const auto trial = cupel::create_trial("runs/mnist");
+  EXPECT_THAT(trial->tensor("fc1.weight").steps(), ElementsAre(0, 2));
+  EXPECT_THAT(trial->tensor("learning_rate").steps(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(trial->tensor("loss").steps(), ElementsAre(3));
+  EXPECT_THAT(trial->tensor("fc1_output_0").steps(), ElementsAre(3));
+}
+
 TEST_F(ApiSnippets, collections) {
   cupel::HookOptions options;
   options.out_dir = "runs/mnist";
@@ -114,6 +148,9 @@ TEST_F(ApiSnippets, a_collection_that_calls_fill) {
   hook.get_collection("maps").set_reduction_config({.reductions = {"mean", "abs_max", "l2"}});
   hook.next_step();
   hook.save_tensor("head0", cupel::TensorView(map.data(), {2, 2}), {"maps"});
+
+  const cupel::Collections now = hook.collections_now();
+  for (const std::string& name : now.at("maps").tensor_names()) std::cout << name << '\n';
 
   EXPECT_THAT(hook.close().problems, IsEmpty());
   const auto trial = cupel::create_trial("runs/mnist");

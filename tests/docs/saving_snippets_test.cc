@@ -15,8 +15,6 @@
 #include <vector>
 
 #include "cupel/cupel.h"
-#include "cupel/store/open_store.h"
-#include "cupel/writer/resume_point.h"
 #include "scratch.h"
 
 namespace {
@@ -86,15 +84,6 @@ TEST_F(SavingSnippets, going_on_behind_the_last_step) {
   train(5);
   train(8);
   EXPECT_THAT(saved_steps(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  std::ostringstream told;
-  std::streambuf* const before = std::cout.rdbuf(told.rdbuf());
-
-  const auto store = cupel::open_store("runs/mnist");
-  const cupel::StepCounters last = cupel::last_steps(*store, "worker_0");
-  std::cout << last.global << ", in training " << last[cupel::Mode::Train] << '\n';
-
-  std::cout.rdbuf(before);
-  EXPECT_EQ(told.str(), "7, in training -1\n");  // no mode was set
 }
 
 void write_checkpoint(const std::string& directory, std::int64_t step) {

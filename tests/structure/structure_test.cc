@@ -106,6 +106,18 @@ const Names& exceptions() {
       "tests/docs/lua_reference_test.cc includes ../../scripting/src/rule_source.h",
       "tests/docs/lua_reference_test.cc includes ../../scripting/src/trial_object.h",
       "tests/docs/lua_reference_test.cc includes ../../scripting/src/value_object.h",
+      // Where a run goes on, who a worker is, what is noted beside checkpoints, and what a budget
+      // allows are tables of private functions; metrics are compared with what the SDK reads.
+      "tests/writer/checkpoint_metadata_test.cc includes ../../writer/src/checkpoint_metadata.h",
+      "tests/delivery/close_on_full_disk_test.cc includes ../../writer/src/resume_point.h",
+      "tests/writer/environment_test.cc includes ../../writer/src/environment.h",
+      "tests/writer/metric_log_test.cc includes ../../writer/src/metric_log.h",
+      "tests/writer/overhead_governor_test.cc includes ../../writer/src/overhead_governor.h",
+      "tests/writer/resume_point_test.cc includes ../../writer/src/resume_point.h",
+      // The words for each level of saving are compared with the texts that the hook writes.
+      "tests/cli/note_words_test.cc includes ../../writer/src/overhead_governor.h",
+      // The ledger of missed steps is tested by tables, without threads.
+      "tests/writer/run_ledger_test.cc includes ../../writer/src/run_ledger.h",
       // An index source that is written in the test shows what a further format of runs has to do.
       "tests/trial/memory_index.h includes ../../trial/src/index_builder.h",
       "tests/trial/memory_index.h includes ../../trial/src/index_source.h",
@@ -370,6 +382,36 @@ TEST(Structure, the_table_of_rooms_in_the_documents_is_the_one_that_is_enforced)
   std::map<std::string, Names, std::less<>> enforced;
   for (const auto& [name, room] : rooms()) enforced[name] = room.rooms;
   EXPECT_EQ(documented, enforced);
+}
+
+// A stranger finds the answer in the file that the document names: the file is there, and it has
+// the function that is named.
+TEST(Structure, each_question_in_the_documents_is_answered_by_a_file_that_is_there) {
+  std::ifstream in(checkout / "docs/architecture.md");
+  std::size_t questions = 0;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("| question | file | there |")) inside = true;
+    if (!line.starts_with("|")) inside = false;
+    if (!inside || !line.starts_with("| ") || line.find('?') == std::string::npos) continue;
+    ++questions;
+    const auto quoted_from = [&](std::size_t at) {
+      const std::size_t begin = line.find('`', at);
+      if (begin == std::string::npos) return std::string();
+      return line.substr(begin + 1, line.find('`', begin + 1) - begin - 1);
+    };
+    const std::size_t answer = line.find('|', line.find('?'));
+    const std::string file = quoted_from(answer);
+    std::string function = quoted_from(line.find('|', answer + 1));
+    function = function.substr(0, function.find('('));
+    if (const auto colon = function.rfind(':'); colon != std::string::npos)
+      function.erase(0, colon + 1);
+    std::ifstream source(checkout / file);
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    EXPECT_FALSE(text.empty()) << line;
+    EXPECT_NE(text.find(function), std::string::npos) << line;
+  }
+  EXPECT_EQ(questions, 8U);
 }
 
 // Whether `word` is somewhere in the code, and no part of a longer name before it.

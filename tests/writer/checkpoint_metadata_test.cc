@@ -1,4 +1,4 @@
-#include "cupel/writer/checkpoint_metadata.h"
+#include "../../writer/src/checkpoint_metadata.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +18,8 @@
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;

@@ -1,4 +1,4 @@
-#include "cupel/writer/environment.h"
+#include "../../writer/src/environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,8 @@
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;

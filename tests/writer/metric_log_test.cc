@@ -1,4 +1,4 @@
-#include "cupel/writer/metric_log.h"
+#include "../../writer/src/metric_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +19,8 @@
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

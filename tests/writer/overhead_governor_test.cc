@@ -1,4 +1,4 @@
-#include "cupel/writer/overhead_governor.h"
+#include "../../writer/src/overhead_governor.h"
 
 #include <gmock/gmock.h>
 
@@ -6,6 +6,8 @@
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;

@@ -1,4 +1,4 @@
-#include "cupel/writer/resume_point.h"
+#include "../../writer/src/resume_point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +17,8 @@
 
 namespace cupel {
 namespace {
+
+using namespace writer_detail;
 
 using testing::At;
 using ::testing::HasSubstr;

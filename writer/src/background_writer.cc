@@ -1,3 +1,10 @@
+// The thread that writes. It takes the tasks that were handed over and performs them in order;
+// values and index entries gather in the SegmentWriter until a few MiB or 5 ms have come together,
+// so that a slow store is asked once for many steps. While there are no tasks it measures values,
+// and seals the open segment when it is due. An error ends writing, but tasks are still taken, so
+// that nobody waits for ever; StoreFull, in a spool, costs the steps that have gathered, and
+// writing goes on.
+
 #include "background_writer.h"
 
 #include <algorithm>
@@ -10,7 +17,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // Values that gather before the thread is woken for them: waking costs more than a small value.
@@ -221,6 +228,8 @@ void BackgroundWriter::flush(Tasks& gathered) noexcept {
       if (commit == nullptr) continue;
       ++progress_.commits;
       records_waiting_ -= commit->step->records.size();
+      if (!failed() && !commit->step->dropped)
+        commit->step->outcome->end.store(StepEnd::Committed, std::memory_order_release);
     }
     commits_done_.store(progress_.commits, std::memory_order_release);
     done_.notify_all();
@@ -275,34 +284,10 @@ void BackgroundWriter::lose_gathered(Tasks& gathered) {
   segments_.give_up_gathered();
 }
 
-// Unless it was dropped before, or is counted already.
-void BackgroundWriter::lose(Step& step) {
-  if (std::exchange(step.dropped, true)) return;
-  const MutexLock lock(mutex_);
-  add_lost(lost_, step);
-}
-
-void BackgroundWriter::refuse(Step& step, std::uint64_t bytes) {
-  step.dropped = true;
-  const MutexLock lock(mutex_);
-  if (refused_.count == 0) refused_.bytes = bytes;
-  add_lost(refused_, step);
-}
-
-void BackgroundWriter::add_lost(LostSteps& steps, Step& step) {
-  if (steps.count++ == 0) steps.first = step.header.step;
-  steps.last = step.header.step;
-  steps.notes.splice(steps.notes.end(), step.notes);
-}
-
-LostSteps BackgroundWriter::take_refused_steps() {
-  const MutexLock lock(mutex_);
-  return std::exchange(refused_, {});
-}
-
-LostSteps BackgroundWriter::take_lost_steps() {
-  const MutexLock lock(mutex_);
-  return std::exchange(lost_, {});
+// Unless it was dropped before, or is lost already.
+void BackgroundWriter::lose(Step& step) noexcept {
+  if (!std::exchange(step.dropped, true))
+    step.outcome->end.store(StepEnd::Lost, std::memory_order_release);
 }
 
 void BackgroundWriter::fail(std::exception_ptr error) noexcept {
@@ -380,7 +365,9 @@ void BackgroundWriter::commit(Step& step) {
   }
   segments_intact_ = false;
   if (const auto bytes = segments_.commit(step.header, rows)) {
-    refuse(step, *bytes);
+    step.dropped = true;
+    step.outcome->bytes = *bytes;
+    step.outcome->end.store(StepEnd::Refused, std::memory_order_release);
     return segments_.abandon_step();
   }
   const std::int64_t rows_before = next_progress_.rows;
@@ -391,7 +378,7 @@ void BackgroundWriter::commit(Step& step) {
                                   : row->location    ? row->location->length
                                                      : 0;
   }
-  if (next_progress_.rows == rows_before) return;  // what only the hook has to say is no step
+  if (next_progress_.rows == rows_before) return;  // values of the hook alone are no step
   next_progress_.committed_step = step.header.step;
   ++next_progress_.steps;
 }
@@ -404,4 +391,4 @@ void BackgroundWriter::do_task(LastNote& task) {
   segments_.append_note(task.header, task.tensor->name, task.text);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -20,7 +20,7 @@
 #include "segment_writer.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Work for the background writer, done in the order in which it was handed over.
 struct StepBegun {  // its values may be measured
@@ -66,15 +66,9 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
-// Steps that were handed over whole, and for which the store had no room; or that were refused.
-struct LostSteps {
-  std::int64_t first = -1, last = -1, count = 0;
-  std::uint64_t bytes = 0;            // of the index rows of the first one, where it was refused
-  std::list<std::string> notes = {};  // that rode in them
-};
-
 // The one thread that writes values, commits steps and seals segments; between these it measures
-// values. Chunks go back to the pool also after an error, so that whoever waits for one goes on.
+// values. What becomes of a step is written into its outcome. Chunks go back to the pool also after
+// an error, so that a thread that waits for one goes on.
 class BackgroundWriter {
  public:
   BackgroundWriter(Store& store, SegmentPolicy policy, ChunkPool& pool,
@@ -83,7 +77,7 @@ class BackgroundWriter {
 
   void hand_over(Task task);
   void hand_over(Tasks tasks) noexcept;
-  // Says that values of so many bytes can be measured: wakes the thread when that is worth it.
+  // Values of so many bytes can be measured: wakes the thread when that is worth it.
   void values_ready(std::size_t bytes) noexcept;
 
   // Waits until `commits` CommitStep tasks are done, and helps to measure `step` meanwhile; false
@@ -96,15 +90,12 @@ class BackgroundWriter {
   void wait_for_records_below(std::size_t most);
 
   // Begins no further task: the process exits, and what tasks need goes with it. Waits a moment for
-  // the present one, and takes no lock, because whoever calls may have interrupted one who has it.
+  // the present one, and takes no lock, because the caller may have interrupted a thread that has
+  // it.
   void halt() noexcept;
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   WriterProgress progress() const;
-  // Those since the last call.
-  LostSteps take_lost_steps();
-  // Likewise, steps of which the index rows are larger than readers take.
-  LostSteps take_refused_steps();
 
  private:
   void run();
@@ -128,9 +119,7 @@ class BackgroundWriter {
   void settle(std::exception_ptr error, Tasks& gathered) noexcept;
   void fail(std::exception_ptr error) noexcept;
   void lose_gathered(Tasks& gathered);
-  void lose(Step& step);
-  void refuse(Step& step, std::uint64_t bytes);
-  void add_lost(LostSteps& steps, Step& step) CUPEL_REQUIRES(mutex_);
+  void lose(Step& step) noexcept;
   void seal_if_due();
   bool can_measure() const { return step_ != nullptr && step_->measuring.has_work(); }
 
@@ -161,8 +150,6 @@ class BackgroundWriter {
   bool busy_ CUPEL_GUARDED_BY(mutex_) = false;
   bool stopping_ CUPEL_GUARDED_BY(mutex_) = false;
   WriterProgress progress_ CUPEL_GUARDED_BY(mutex_);
-  LostSteps lost_ CUPEL_GUARDED_BY(mutex_);
-  LostSteps refused_ CUPEL_GUARDED_BY(mutex_);
 
   std::atomic<std::size_t> unannounced_values_{0}, unannounced_bytes_{0};
   std::atomic<std::size_t> records_waiting_{0};
@@ -172,4 +159,4 @@ class BackgroundWriter {
   std::jthread thread_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

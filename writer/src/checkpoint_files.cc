@@ -1,3 +1,8 @@
+// Looks through the directory of checkpoints, by descriptors and without following links, as
+// training may replace anything there meanwhile. Runs on the training thread at each next_step():
+// where the system notifies of changes, a look without news costs one system call. Directories
+// deeper than 16 levels or with more than 10,000 entries are seen in part only.
+
 #include "checkpoint_files.h"
 
 #include <dirent.h>
@@ -13,7 +18,7 @@
 #include "cupel/core/log.h"
 #include "cupel/store/local_store.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -113,4 +118,4 @@ void CheckpointFiles::take(const File& file) {
   known->second = file;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -11,7 +11,7 @@
 
 #include "cupel/store/store.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Knows the checkpoint files of a directory and those below it, and sees when training writes some.
 //
@@ -61,4 +61,4 @@ class CheckpointFiles {
   bool warned_ = false;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

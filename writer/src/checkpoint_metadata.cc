@@ -1,4 +1,9 @@
-#include "cupel/writer/checkpoint_metadata.h"
+// Reads and writes metadata.json beside checkpoints. The file belongs to the user and may have any
+// content: it is read with limits (foreign_json.h), and one that this class has not written is
+// never overwritten. It is replaced by a temporary file and a rename, on the training thread, when
+// a checkpoint has appeared; a failure is one warning and costs the note only.
+
+#include "checkpoint_metadata.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +19,7 @@
 #include "cupel/store/local_store.h"
 #include "foreign_json.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +189,4 @@ void CheckpointMetadata::look(const StepCounters& seen, std::int64_t latest_save
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

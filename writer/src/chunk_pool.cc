@@ -1,3 +1,9 @@
+// The memory of values that wait to be written: its size bounds how far training may run ahead of
+// the store. Chunks are made when they are first needed and never given back to the system. Pages
+// are touched many at once before values are copied into them, since a page fault costs more than
+// copying the page. Where the system has no memory for another chunk, the pool stays as small as it
+// is.
+
 #include "chunk_pool.h"
 
 #include <sys/mman.h>
@@ -9,7 +15,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kChunksWanted = 16;
@@ -103,4 +109,4 @@ void ChunkPool::release(Chunk* chunk) noexcept {
   given_back_.notify_all();
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

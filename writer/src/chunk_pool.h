@@ -9,7 +9,7 @@
 
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Page-aligned memory whose pages are made before anybody writes to them, many at once, and only as
 // far as they are needed: small steps cost few pages. Large memory is in huge pages where the
@@ -32,8 +32,8 @@ class PrefaultedMemory {
 
 struct Record;
 
-// Values on their way to the events file, one after another. Held by whoever took it from the pool,
-// by each batch of it that is to be written, and by each value that is to be measured.
+// Values on their way to the events file, one after another. Held by the thread that took it from
+// the pool, by each batch of it that is to be written, and by each value that is to be measured.
 struct Chunk {
   explicit Chunk(std::size_t size) : memory(size) {}
   PrefaultedMemory memory;
@@ -92,4 +92,4 @@ class ChunkPool {
   std::atomic<std::int64_t> waited_ns_{0};
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 #if defined(__SSE2__)
 
@@ -45,4 +45,4 @@ void copy_past_caches(std::byte* out, const std::byte* in, std::size_t size) noe
 
 #endif
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

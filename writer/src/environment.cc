@@ -1,4 +1,4 @@
-#include "cupel/writer/environment.h"
+#include "environment.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kMostShown = 64;  // of a value, in a message
@@ -35,7 +35,7 @@ std::optional<std::int64_t> number(const char* name, std::int64_t least) {
   return result;
 }
 
-// How the processes of a job learn who they are; the first that says so counts.
+// How the processes of a job learn who they are; the first that is set counts.
 struct Launcher {
   const char* rank;
   const char* count;
@@ -87,4 +87,4 @@ WorkerIdentity worker_identity(std::string_view given_name, std::int64_t given_c
   return identity;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -4,7 +4,7 @@
 
 #include "cupel/core/error.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr int kMostLevels = 32;
@@ -35,4 +35,4 @@ std::optional<std::int64_t> counter_of(const nlohmann::ordered_json& json, std::
   return number < least ? std::nullopt : std::optional(number);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

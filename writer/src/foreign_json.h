@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // JSON that others wrote, or that others may have written over: how much of it is read.
 inline constexpr std::size_t kMostForeignJson = std::size_t{16} << 20U;
@@ -17,4 +17,4 @@ nlohmann::ordered_json parse_foreign_json(std::string_view text);
 // fits, too.
 std::optional<std::int64_t> counter_of(const nlohmann::ordered_json& json, std::int64_t least);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

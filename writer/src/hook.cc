@@ -3,20 +3,24 @@
 #include <utility>
 
 #include "cupel/core/error.h"
-#include "cupel/writer/environment.h"
+#include "environment.h"
 #include "hook_state.h"
 
 namespace cupel {
 
+using writer_detail::CallGate;
+using writer_detail::NamedTensor;
+using writer_detail::saving_enabled;
+
 Hook::Hook(HookOptions options) : Hook(std::move(options), nullptr) {}
 
 Hook::Hook(HookOptions options, std::shared_ptr<Store> store)
-    : state_(std::make_unique<State>(std::move(options), std::vector<Collection>(),
-                                     std::move(store))) {}
+    : Hook(HookConfiguration{std::move(options), {}}, std::move(store)) {}
 
 Hook::Hook(HookConfiguration configuration, std::shared_ptr<Store> store)
     : state_(std::make_unique<State>(std::move(configuration.options),
-                                     std::move(configuration.collections), std::move(store))) {}
+                                     std::move(configuration.collections), std::move(store))),
+      due_(&state_->clock.due_flag()) {}
 
 Hook Hook::create_from_json_file(const std::string& path, HookOptions base) {
   if (!saving_enabled()) return Hook(std::move(base));  // touches no disk, also not this file
@@ -30,94 +34,80 @@ Hook::~Hook() {
 }
 
 Collection& Hook::get_collection(std::string_view name) {
-  return state_->collections.try_emplace(std::string(name), std::string(name)).first->second;
+  return state_->groups.collections()
+      .try_emplace(std::string(name), std::string(name))
+      .first->second;
 }
 
 void Hook::add_collection(Collection collection) {
   std::string name = collection.name();
-  state_->collections.insert_or_assign(std::move(name), std::move(collection));
+  state_->groups.collections().insert_or_assign(std::move(name), std::move(collection));
 }
 
-const Collections& Hook::get_collections() const noexcept { return state_->collections; }
+const Collections& Hook::get_collections() const noexcept { return state_->groups.collections(); }
 
-void Hook::set_mode(Mode mode) {
-  State& s = *state_;
-  if (s.is_copy()) return;
-  const State::Alone alone(s);
-  if (!alone.may_change()) return;
-  s.guarded([&] {
-    if (!is_valid(mode)) {
-      return s.complain(nullptr,
-                        "a mode is TRAIN, EVAL, PREDICT or GLOBAL: there is none of the number " +
-                            std::to_string(static_cast<int>(mode)));
-    }
-    s.mode = mode;
-    if (s.active()) s.groups.decide_all();
-  });
-}
+Collections Hook::collections_now() const { return state_->groups.now(); }
 
-Mode Hook::mode() const noexcept { return state_->mode; }
+void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
 
-void Hook::next_step() {
-  State& s = *state_;
-  if (s.is_copy()) return;
-  const State::Alone alone(s);
-  if (!alone.may_change()) return;
-  // Training goes on also where we do not, or throw.
-  struct CountAnyway {
-    State& s;
-    std::int64_t before = s.counters.global;
-    ~CountAnyway() {
-      if (s.counters.global != before) return;
-      s.counters.count(s.mode);
-      ++s.steps_begun;
-    }
-  } count_anyway{s};
-  if (s.active()) s.guarded([&] { s.next_step(); });
-}
+Mode Hook::mode() const noexcept { return state_->clock.mode(); }
 
-std::int64_t Hook::step() const noexcept { return state_->counters.global; }
+void Hook::next_step() { state_->begin_step(std::nullopt); }
+
+void Hook::next_step(std::int64_t step) { state_->begin_step(step); }
+
+void Hook::end_step() { state_->end_step(); }
+
+std::int64_t Hook::step() const noexcept { return state_->clock.counters().global; }
 
 std::int64_t Hook::mode_step(Mode mode) const noexcept {
-  return is_valid(mode) ? state_->counters[mode] : -1;
+  return is_valid(mode) ? state_->clock.counters()[mode] : -1;
+}
+
+bool Hook::due_beyond(std::span<const std::string_view> collections) const {
+  return due() && state_->clock.is_due_beyond(collections);
 }
 
 TensorHandle Hook::handle(std::string_view name, const CollectionNames& collections) {
   State& s = *state_;
   NamedTensor* named = nullptr;
-  if (!s.is_copy()) s.guarded_naming(name, [&] { named = s.tensor(name, collections); });
+  if (!s.gate.is_copy()) s.guarded_naming(name, [&] { named = s.tensor(name, collections); });
   return TensorHandle(named);
 }
 
 bool Hook::wants(std::string_view name) {
   const NamedTensor* named = state_->groups.find(name);
-  return named != nullptr ? is_due(named) : wants(handle(name));
+  return named != nullptr ? named->is_due() : wants(handle(name));
 }
 
 void Hook::save_tensor(std::string_view name, const TensorView& view,
                        const CollectionNames& collections) {
-  NamedTensor* named = state_->groups.find(name);
-  if (named == nullptr || !collections.empty())
-    named = static_cast<NamedTensor*>(handle(name, collections).entry_);
-  if (is_due(named)) {
-    save_due(named, view);
-  } else if (!state_->has_begun && state_->active()) {
-    state_->guarded([&] { state_->warn_before_first_step(name); });
+  DueFlag* tensor = state_->groups.find(name);
+  if (tensor == nullptr || !collections.empty()) tensor = handle(name, collections).tensor_;
+  if (may_save(tensor)) {
+    save_due(*tensor, view);
+  } else if (!state_->clock.has_begun() && state_->gate.is_open()) {
+    state_->guarded([&] { state_->journal.warn_before_first_step(name); });
   }
 }
 
-void Hook::save_due(detail::TensorEntry* entry, const TensorView& view) {
+void Hook::save_due(DueFlag& tensor, const TensorView& view) {
   State& s = *state_;
-  if (!s.active()) return;
-  auto& named = static_cast<NamedTensor&>(*entry);
+  if (!s.gate.is_open()) return;
+  auto& named = static_cast<NamedTensor&>(tensor);
   s.guarded_save(named.name, [&] { s.save_due(named, view); });
 }
 
 void Hook::save_scalar(std::string_view name, double value, const CollectionNames& collections) {
+  save_tensor_always(name, TensorView(&value, {}), collections);
+}
+
+void Hook::save_tensor_always(std::string_view name, const TensorView& view,
+                              const CollectionNames& collections) {
   State& s = *state_;
-  if (!s.active()) return;
+  if (!s.gate.is_open()) return;
   s.guarded_save(name, [&] {
-    if (NamedTensor* named = s.tensor(name, collections)) s.save_scalar(*named, value);
+    if (NamedTensor* named = s.tensor(name, collections)) s.save_always(*named, view);
   });
 }
 
@@ -132,31 +122,31 @@ void Hook::save_outputs(std::string_view module, std::span<const TensorView> vie
 void Hook::save_values_of(std::string_view module, const char* side,
                           std::span<const TensorView> views) {
   State& s = *state_;
-  if (!s.active()) return;
+  if (!s.gate.is_open()) return;
   for (const TensorView& view : views) {
     std::string name;
     s.guarded_save(module, [&] {
       name = std::string(module) + side;
-      name += std::to_string(s.number_of_next(name));
+      name += std::to_string(s.inputs.number_of_next(name));
     });
     if (!name.empty()) save_tensor(name, view);
   }
 }
 
 std::int64_t Hook::committed_step() const noexcept {
-  return state_->committed_step.load(std::memory_order_acquire);
+  return std::as_const(state_->clock).committed_step();
 }
 
 bool Hook::stop_requested() const noexcept {
-  return state_->stop_seen.load(std::memory_order_relaxed);
+  return state_->stop_requested.load(std::memory_order_relaxed);
 }
 
 HookReport Hook::close() {
   State& s = *state_;
-  if (s.is_copy() || s.is_inside_call()) return s.told();
-  const State::Alone alone(s);
+  if (s.gate.is_copy() || s.gate.is_inside_call()) return s.journal.report();
+  const CallGate::Alone alone(s.gate);
   s.close();
-  return s.told();
+  return s.journal.report();
 }
 
 }  // namespace cupel

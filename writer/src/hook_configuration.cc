@@ -1,3 +1,8 @@
+// Reads a hook's configuration file. ConfigurationDocument (core)
+// collects every mistake with its place, so that one UsageError names all of them. Keys follow the
+// ported SDK; values of the file win over those of `base`. Runs in the constructor's thread, before
+// anything is opened. Texts and lists have bounds, as the file may come from anywhere.
+
 #include "cupel/writer/hook_configuration.h"
 
 #include <algorithm>
@@ -17,6 +22,9 @@
 #include "save_plan.h"
 
 namespace cupel {
+
+using namespace writer_detail;
+
 namespace {
 
 constexpr const char* kDefaultDirectory = "/opt/ml/output/tensors";

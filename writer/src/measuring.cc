@@ -14,7 +14,7 @@
 #include "cupel/stats/value_counting.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kBlockBytes = 32U << 10U;
@@ -112,4 +112,4 @@ void Measuring::finish() {
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

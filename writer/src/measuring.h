@@ -6,15 +6,15 @@
 
 #include "cupel/core/mutex.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 class ChunkPool;
 struct Record;
 
 // Values of one step whose bytes are in memory, but whose checksum, counts and reductions are not
-// known yet. Training threads add them; whoever has time measures them: the background writer, and
-// a training thread that would otherwise only wait for it. A value that was measured lets its chunk
-// go.
+// known yet. Training threads add them; a thread that has time measures them: the background
+// writer, and a training thread that would otherwise only wait for it. A value that was measured
+// lets its chunk go.
 class Measuring {
  public:
   explicit Measuring(ChunkPool& pool) : pool_(pool) {}
@@ -43,4 +43,4 @@ class Measuring {
   std::exception_ptr error_ CUPEL_GUARDED_BY(mutex_);
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

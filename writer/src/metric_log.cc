@@ -1,4 +1,8 @@
-#include "cupel/writer/metric_log.h"
+// Writes losses and metrics into files that another program collects, one line of JSON for each
+// value. Values gather in memory on the training threads and are written when a step ends. A
+// directory that cannot be written is one warning, and the log ends; saving is not concerned.
+
+#include "metric_log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,7 +24,7 @@
 #include "cupel/core/new_file.h"
 #include "cupel/stats/statistics.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +138,4 @@ void MetricLog::flush() noexcept {
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -1,6 +1,6 @@
 #include "note_text.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 std::string note_text(
     std::initializer_list<std::pair<const char*, nlohmann::ordered_json>> fields) {
@@ -13,4 +13,4 @@ std::string note_text(
   return text + '}';
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

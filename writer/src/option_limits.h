@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
-// What HookOptions may say, in code or in a file.
+// Bounds of HookOptions, in code or in a file.
 inline constexpr std::int64_t kLeastSpoolBytes = 1 << 20;
 inline constexpr std::int64_t kMostUploads = 64;
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -1,8 +1,8 @@
-#include "cupel/writer/overhead_governor.h"
+#include "overhead_governor.h"
 
 #include <algorithm>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 std::string SavingLevel::to_text() const {
   if (every > 1) return "1 of " + std::to_string(every) + " due steps";
@@ -70,4 +70,4 @@ bool OverheadGovernor::raise(Duration now) {
   return true;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

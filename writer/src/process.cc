@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 std::atomic<std::uint64_t> forks{0};
@@ -57,4 +57,4 @@ AtExit::~AtExit() {
   waiting().calls.erase(this);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

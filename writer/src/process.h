@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // How many forks lie between the first process and this one: another number than an object
 // remembers means that it is a copy, whose threads and locks are not there.
@@ -22,4 +22,4 @@ class AtExit {
   std::function<void()> call_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -3,7 +3,7 @@
 // closed are covered by the counters it left in the collections file; and where the modes' steps
 // add up to the global step, no other mode can have had any.
 
-#include "cupel/writer/resume_point.h"
+#include "resume_point.h"
 
 #include <algorithm>
 #include <array>
@@ -22,13 +22,13 @@
 #include "cupel/format/index_reader.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // Files are read in pieces of this, or larger ones for larger messages.
 constexpr std::uint64_t kPiece = std::uint64_t{16} << 20U;
 
-// So that a next step can be counted, whatever a file says.
+// So that a next step can be counted, whatever a file holds.
 constexpr std::int64_t kMostSteps = std::numeric_limits<std::int64_t>::max() - 1;
 
 constexpr std::array<Mode, 3> kCountedModes = {Mode::Train, Mode::Eval, Mode::Predict};
@@ -38,7 +38,7 @@ void warn(const FormatError& error) {
       std::string("where the run goes on is told without what is damaged: ") + error.what());
 }
 
-// What one index file says.
+// What one index file holds.
 struct SegmentSteps {
   std::optional<std::int64_t> first;  // committed, visible or not
   StepCounters last;                  // visible
@@ -97,7 +97,7 @@ SegmentSteps scan(const Store& store, const ObjectInfo& info, std::int64_t hidde
   return segment.steps();
 }
 
-// What the collections file says about the close of an attempt; as initialised, nothing.
+// What the collections file has about the close of an attempt; as initialised, nothing.
 struct Closed {
   StepCounters counters;
   std::int32_t attempt = std::numeric_limits<std::int32_t>::max();
@@ -133,7 +133,7 @@ std::vector<std::pair<SegmentName, ObjectInfo>> segments_of(const Store& store,
   return segments;
 }
 
-// Whether rows before those seen can tell of nothing new.
+// Whether rows before those seen can have nothing new.
 bool complete(const StepCounters& seen) {
   std::int64_t unseen = seen.global + 1;
   bool all = true;
@@ -144,7 +144,7 @@ bool complete(const StepCounters& seen) {
   return all || (seen.global >= 0 && unseen == 0);
 }
 
-// What the worker's index files say, read from the newest backwards until is_enough(what was seen,
+// What the worker's index files hold, read from the newest backwards until is_enough(what was seen,
 // the attempt that was read last, and where it begins as far as it was read).
 template <class IsEnough>
 StepCounters seen_steps(const Store& store, std::string_view worker, IsEnough&& is_enough) {
@@ -185,4 +185,4 @@ std::int64_t last_saved_step(const Store& store, std::string_view worker) {
   return seen_steps(store, worker, any).global;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -26,8 +26,9 @@
 #include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
+#include "settled_options.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, const std::string& by) {
@@ -35,8 +36,6 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
     text.replace(at, what.size(), by);
   }
 }
-
-constexpr std::string_view kChief = "worker_0";
 
 std::string random_run_name() {
   std::random_device random;
@@ -177,4 +176,4 @@ void RunFiles::write_end() {
 
 void RunFiles::take_back_end() { remove_end(store_, worker_, num_workers_); }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -12,9 +12,9 @@
 #include "cupel/delivery/worker_lock.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Fills {time} and {job} in.
 std::string expand_out_dir(const std::string& out_dir);
@@ -70,4 +70,4 @@ class RunFiles {
   std::unique_ptr<WorkerLock> lock_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

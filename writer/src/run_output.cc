@@ -15,10 +15,10 @@
 #include "cupel/format/format_limits.h"
 #include "cupel/store/local_store.h"
 #include "cupel/store/open_store.h"
-#include "cupel/writer/resume_point.h"
 #include "note_text.h"
+#include "resume_point.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::uint64_t kSegmentsInSpool = 4;  // that it has room for, at least
@@ -73,10 +73,12 @@ void RunOutput::open_delivery(bool owns_store) {
 
 Store& RunOutput::run_at_start() { return delivery_ ? delivery_->run_at_start() : *store_; }
 
-StepCounters RunOutput::last_steps() { return cupel::last_steps(run_at_start(), options_.worker); }
+StepCounters RunOutput::last_steps() {
+  return writer_detail::last_steps(run_at_start(), options_.worker);
+}
 
 std::int64_t RunOutput::last_saved_step() {
-  return cupel::last_saved_step(run_at_start(), options_.worker);
+  return writer_detail::last_saved_step(run_at_start(), options_.worker);
 }
 
 void RunOutput::begin() {
@@ -211,4 +213,4 @@ void RunOutput::halt() noexcept {
   if (delivery_) delivery_->halt();
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -11,13 +11,13 @@
 #include "cupel/delivery/run_delivery.h"
 #include "cupel/store/store.h"
 #include "cupel/writer/hook_options.h"
-#include "cupel/writer/step_counters.h"
 #include "run_files.h"
 #include "segment_writer.h"
+#include "step_counters.h"
 #include "stop_watch.h"
 #include "tensor_groups.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // The store that options.out_dir names; where somebody else uploads, the directory of the spool.
 // Throws UsageError without an out_dir, and StoreError.
@@ -106,4 +106,4 @@ class RunOutput {
   std::optional<Clock::time_point> behind_since_;  // uploads, as the last note said
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

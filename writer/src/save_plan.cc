@@ -1,3 +1,8 @@
+// Decides what is saved of a tensor at a step: the union of what its collections want that are
+// active there. Collections that are saved alike share one way, so that a step asks each way once,
+// however many the collections. gradients and optimizer_variables are active in training only
+// (is_active()). Made once from collections and options, before the first step; never changes.
+
 #include "save_plan.h"
 
 #include <algorithm>
@@ -10,7 +15,7 @@
 #include "cupel/core/log.h"
 #include "cupel/core/printable.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::int64_t kXGBoostInterval = 10;
@@ -244,6 +249,15 @@ bool SavePlan::is_any_active(Mode mode, std::int64_t mode_step) const {
                              [&](const Way& way) { return is_active(way, mode, mode_step); });
 }
 
+bool SavePlan::is_any_active_beyond(std::span<const std::string_view> collections, Mode mode,
+                                    std::int64_t mode_step) const {
+  return std::ranges::any_of(ways_by_collection_, [&](const auto& each) {
+    const auto& [name, way] = each;
+    return is_active(ways_[way], mode, mode_step) &&
+           std::ranges::find(collections, name) == collections.end();
+  });
+}
+
 SaveDecision SavePlan::decide(std::span<const std::uint32_t> members, Mode mode,
                               std::int64_t mode_step) const {
   SaveDecision result;
@@ -258,4 +272,4 @@ SaveDecision SavePlan::decide(std::span<const std::uint32_t> members, Mode mode,
   return result;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -15,7 +15,7 @@
 #include "cupel/core/saving_plan.h"
 #include "cupel/writer/hook_options.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // What is written of a tensor at a step.
 struct SaveDecision {
@@ -57,8 +57,10 @@ class SavePlan {
   SaveDecision decide(std::span<const std::uint32_t> members, Mode mode,
                       std::int64_t mode_step) const;
 
-  // Whether any saved collection is active at the step.
+  // Whether any saved collection is active at the step; whether any is but those that are named.
   bool is_any_active(Mode mode, std::int64_t mode_step) const;
+  bool is_any_active_beyond(std::span<const std::string_view> collections, Mode mode,
+                            std::int64_t mode_step) const;
 
   // Every reduction that may ever be asked for: the columns of the index.
   ReductionSet columns() const noexcept { return columns_; }
@@ -91,7 +93,7 @@ class SavePlan {
 // The user's collections with the options' patterns in `default` and `all`.
 Collections initial_collections(const HookOptions& options);
 
-// Those that the options say are to be saved, by name; then those that nobody configured.
+// Those that the options name, sorted by name; then those that nobody configured.
 std::vector<SavedCollection> saved_collections(const Collections& collections,
                                                const HookOptions& options);
 
@@ -100,7 +102,7 @@ std::vector<SavedCollection> saved_collections(const Collections& collections,
 std::vector<std::string> empty_collections(const Collections& collections,
                                            const HookOptions& options);
 
-// When the hook saves: options.save_config, or the profile's default where that says nothing.
+// When the hook saves: options.save_config, or the profile's default where that is empty.
 SaveConfig hook_save_config(const HookOptions& options);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

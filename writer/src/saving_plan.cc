@@ -1,9 +1,11 @@
 #include "cupel/writer/saving_plan.h"
 
-#include "cupel/writer/environment.h"
+#include "environment.h"
 #include "save_plan.h"
 
 namespace cupel {
+
+using namespace writer_detail;
 
 SavingPlan saving_plan(const HookConfiguration& configuration) {
   const HookOptions& options = configuration.options;

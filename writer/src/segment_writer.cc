@@ -21,7 +21,7 @@
 #include "cupel/format/format_limits.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 // For padding (Arrow pads to 8 or 64 bytes), and for values that did not come.
@@ -330,4 +330,4 @@ std::optional<SegmentWriter::Clock::time_point> SegmentWriter::sealing_time() co
   return open_->since + policy_.segment_age;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

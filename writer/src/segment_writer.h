@@ -18,7 +18,7 @@
 #include "cupel/writer/hook_options.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Which worker's files are written, and when they are cut.
 struct SegmentPolicy {
@@ -147,4 +147,4 @@ class SegmentWriter {
   std::size_t gathered_bytes_ = 0;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
+#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "cupel/core/dtype.h"
 #include "cupel/core/reduction.h"
@@ -18,7 +18,7 @@
 #include "measuring.h"
 #include "tensor_table.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 struct Chunk;
 
@@ -48,15 +48,33 @@ struct Record {
   }
 };
 
+// What has become of a step that was handed over to the background writer.
+enum class StepEnd : std::uint8_t {
+  Unknown,    // it is under way, or an error has ended writing
+  Committed,  // it is in the index file
+  Lost,       // the disk had no room for it
+  Refused,    // its index rows are larger than readers take
+};
+
+// Written once by the background writer, and read by the thread that begins steps.
+struct StepOutcome {
+  explicit StepOutcome(std::int64_t number) : step(number) {}
+  const std::int64_t step;
+  std::uint64_t bytes = 0;  // of the index rows of a refused step; before `end`
+  std::atomic<StepEnd> end{StepEnd::Unknown};
+};
+
 // A step that is being saved: what goes into its index batch.
 struct Step {
   explicit Step(const StepHeader& step_header, ChunkPool& pool)
-      : header(step_header), measuring(pool) {}
+      : header(step_header),
+        measuring(pool),
+        outcome(std::make_shared<StepOutcome>(step_header.step)) {}
   StepHeader header;
   std::deque<Record> records;
   Measuring measuring;
-  bool dropped = false;          // is not to be committed
-  std::list<std::string> notes;  // that ride in it
+  bool dropped = false;  // is not to be committed
+  const std::shared_ptr<StepOutcome> outcome;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

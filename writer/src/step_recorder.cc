@@ -1,3 +1,10 @@
+// What a save does on the training thread. A value of up to 64 bytes is copied into its record. A
+// larger one gets room in the current chunk under the mutex and is copied without it, so that
+// several threads copy at once; the thread that copies last hands the chunk on. A value that is
+// larger than a chunk is cut into pieces, one value at a time. Where no chunk is free the thread
+// waits, or the step is dropped (WhenFull). Whatever fails, each chunk goes back to the pool and
+// each stream ends.
+
 #include "step_recorder.h"
 
 #include <algorithm>
@@ -9,7 +16,7 @@
 #include "cupel/stats/statistics.h"
 #include "value_bytes.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kBatchBytes = 256U << 10U;
@@ -227,4 +234,4 @@ std::shared_ptr<Step> StepRecorder::end() {
   return std::exchange(step_, nullptr);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "save_plan.h"
 #include "step_record.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Takes what is saved at one step from the training threads, which it lets go as soon as the bytes
 // are copied, and hands it to the background writer. save() may be called from several threads, the
@@ -30,11 +29,6 @@ class StepRecorder {
 
   // Saves a tensor; the view is a valid one.
   void save(const NamedTensor& tensor, const TensorView& view, const SaveDecision& what);
-
-  // Says what readers are told by a value that was saved.
-  void carry(std::list<std::string> notes) noexcept CUPEL_UNCHECKED_LOCKS {
-    step_->notes = std::move(notes);
-  }
 
   // Whether a value of so many bytes would be saved without waiting; between saves.
   bool has_room_for(std::uint64_t bytes);
@@ -72,4 +66,4 @@ class StepRecorder {
   Mutex stream_mutex_;  // one streamed value at a time
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

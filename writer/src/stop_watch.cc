@@ -8,7 +8,7 @@
 #include "cupel/core/mutex.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr auto kNearPeriod = std::chrono::milliseconds(100);
@@ -83,4 +83,4 @@ bool StopWatch::is_requested() const noexcept {
   return state_->requested.load(std::memory_order_relaxed);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -8,7 +8,7 @@
 #include "cupel/delivery/loose_threads.h"
 #include "cupel/store/store.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // Finds out whether the store of a run holds a request to stop the training.
 //
@@ -40,4 +40,4 @@ class StopWatch {
   LooseThreads thread_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

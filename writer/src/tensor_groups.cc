@@ -1,3 +1,9 @@
+// Names, collections and what is due. A tensor belongs to the group of its membership, the ways of
+// saving of its collections. A step decides once for each group (decide_all()) and sets the flags
+// of tensors only where a group's answer changes. Names are added, and put into collections, under
+// the mutex by any training thread; saves read flags and decisions without it. If memory runs out,
+// a name is as it was before the call.
+
 #include "tensor_groups.h"
 
 #include <algorithm>
@@ -5,8 +11,9 @@
 #include <utility>
 
 #include "cupel/core/mutex.h"
+#include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 std::span<const std::string> tags_of(const NamedTensor& tensor) noexcept {
@@ -31,14 +38,14 @@ bool is_configured(const Collection& collection) noexcept {
 
 }  // namespace
 
-TensorGroups::TensorGroups(Collections& collections, Decide decide)
-    : collections_(collections), decide_(std::move(decide)), never_(group_of({})) {}
+TensorGroups::TensorGroups(Collections collections, Decide decide)
+    : decide_(std::move(decide)), collections_(std::move(collections)), never_(group_of({})) {}
 
 NamedTensor* TensorGroups::find_or_add(std::string_view name) {
   return table_.find_or_add(name, [this](NamedTensor& added) {
     const MutexLock lock(mutex_);
     take_listed(added);
-    place(added);
+    place(added, nullptr);
   });
 }
 
@@ -72,7 +79,7 @@ bool TensorGroups::join(NamedTensor& tensor, const CollectionNames& names) {
     joinings_.push_back({&tensor, &*joined_.emplace(name).first});
   }
   set_tags(tensor, std::move(tags));
-  place(tensor);
+  place(tensor, tensor.group.load(std::memory_order_relaxed));
   return true;
 }
 
@@ -96,10 +103,19 @@ bool TensorGroups::is_joined(std::string_view collection) const {
   return joined_.contains(collection);
 }
 
-void TensorGroups::place(NamedTensor& tensor) {
-  Group* group =
+// The tensor leaves its old group last: until it is in the new one, anything may fail.
+void TensorGroups::place(NamedTensor& tensor, const Group* before) {
+  Group* const group =
       plan_ == nullptr ? never_ : group_of(plan_->membership(tensor.name, tags_of(tensor)));
+  if (group == before) return;
+  group->tensors.push_back(&tensor);
+  if (before != nullptr) {
+    auto& others = groups_.find(before->members)->second->tensors;
+    // It is among the last where a call names it and puts it into a collection at once.
+    others.erase(std::prev(std::find(others.rbegin(), others.rend(), &tensor).base()));
+  }
   tensor.group.store(group, std::memory_order_release);
+  tensor.set(group->answer);
 }
 
 Group* TensorGroups::group_of(const Membership& members) {
@@ -108,8 +124,13 @@ Group* TensorGroups::group_of(const Membership& members) {
   auto group = std::make_unique<Group>();
   group->members = members;
   if (plan_ != nullptr) group->now = decide_(members);
-  group->due.store(group->now.any(), std::memory_order_relaxed);
+  group->answer = group->now.any() ? DueFlag::Answer::Yes : DueFlag::Answer::No;
   return groups_.emplace(members, std::move(group)).first->second.get();
+}
+
+void TensorGroups::answer(Group& group, DueFlag::Answer answer) noexcept {
+  if (std::exchange(group.answer, answer) == answer) return;
+  for (NamedTensor* const tensor : group.tensors) tensor->set(answer);
 }
 
 void TensorGroups::follow(const SavePlan& plan) {
@@ -117,9 +138,9 @@ void TensorGroups::follow(const SavePlan& plan) {
   plan_ = &plan;
   for (const auto& [name, collection] : collections_)
     for (const std::string& tensor : collection.tensor_names()) listed_[tensor].push_back(name);
-  for (NamedTensor& tensor : table_.tensors()) {
-    take_listed(tensor);
-    place(tensor);
+  for (NamedTensor* const tensor : std::exchange(never_->tensors, {})) {
+    take_listed(*tensor);
+    place(*tensor, nullptr);
   }
 }
 
@@ -127,13 +148,46 @@ void TensorGroups::decide_all() {
   const MutexLock lock(mutex_);
   for (auto& [members, group] : groups_) {
     group->now = decide_(members);
-    group->due.store(group->now.any(), std::memory_order_relaxed);
+    answer(*group, group->now.any() ? DueFlag::Answer::Yes : DueFlag::Answer::No);
   }
+}
+
+void TensorGroups::end_step() noexcept {
+  const MutexLock lock(mutex_);
+  for (auto& [members, group] : groups_)
+    if (group->answer == DueFlag::Answer::Yes) answer(*group, DueFlag::Answer::TooLate);
 }
 
 void TensorGroups::nothing_is_due() noexcept {
   const MutexLock lock(mutex_);
-  for (auto& [members, group] : groups_) group->due.store(false, std::memory_order_relaxed);
+  for (auto& [members, group] : groups_) answer(*group, DueFlag::Answer::No);
+}
+
+std::vector<std::string> TensorGroups::never_saved() const {
+  std::vector<std::string> names;
+  table_.for_each([&](const NamedTensor& tensor) {
+    if (tensor.group == never_ && !tensor.saved && !is_reserved_tensor(tensor.name))
+      names.push_back(tensor.name);
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+Collections TensorGroups::now() const {
+  std::vector<const NamedTensor*> tensors;
+  table_.for_each([&](const NamedTensor& tensor) {
+    if (!is_reserved_tensor(tensor.name)) tensors.push_back(&tensor);
+  });
+  const MutexLock lock(mutex_);
+  Collections now = collections_;
+  for (const NamedTensor* const tensor : tensors) {
+    const std::span<const std::string> tags = tags_of(*tensor);
+    for (auto& [name, collection] : now)
+      if (std::ranges::find(tags, name) != tags.end() ||
+          collection.include_regex().matches(tensor->name))
+        collection.add_tensor_name(tensor->name);
+  }
+  return now;
 }
 
 // Without those that nothing but a call has made.
@@ -168,4 +222,4 @@ std::int64_t TensorGroups::add_joined(Collections& to, std::uint64_t most_bytes)
   return left_out;
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

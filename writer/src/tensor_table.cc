@@ -2,7 +2,7 @@
 
 #include <functional>
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 constexpr std::size_t kFirstSlots = 256;  // a power of two, as every later size
@@ -31,16 +31,13 @@ void TensorTable::insert(Slots& table, NamedTensor& tensor) noexcept {
   }
 }
 
-void TensorTable::publish(NamedTensor& tensor) {
-  Slots* table = generations_.back().get();
-  if (tensors_.size() * 2 <= table->mask + 1) {
-    insert(*table, tensor);
-    return;
-  }
-  generations_.push_back(std::make_unique<Slots>(2 * (table->mask + 1)));
-  for (NamedTensor& known : tensors_)
-    insert(*generations_.back(), known);  // `tensor` is among them
+void TensorTable::make_room_for_one() {
+  const Slots& table = *generations_.back();
+  if ((tensors_.size() + 1) * 2 <= table.mask + 1) return;
+  auto larger = std::make_unique<Slots>(2 * (table.mask + 1));
+  for (NamedTensor& known : tensors_) insert(*larger, known);
+  generations_.push_back(std::move(larger));
   current_.store(generations_.back().get(), std::memory_order_release);
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

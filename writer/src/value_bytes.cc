@@ -7,7 +7,7 @@
 #include "cupel/core/utf8.h"
 #include "cupel/format/layout.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 namespace {
 
 const std::string* strings_of(const TensorView& view) noexcept {
@@ -66,4 +66,4 @@ void write_value(const TensorView& view, std::byte* out) noexcept {
   }
 }
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -6,7 +6,7 @@
 
 #include "cupel/core/tensor_view.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 // How a tensor's value is laid out in files: elements in row-major order; of Utf8 n + 1 offsets,
 // then the bytes.
@@ -22,4 +22,4 @@ std::uint64_t value_length(const TensorView& view) noexcept;
 // Writes value_length(view) bytes.
 void write_value(const TensorView& view, std::byte* out) noexcept;
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

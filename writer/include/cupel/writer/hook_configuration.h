@@ -9,7 +9,7 @@
 
 namespace cupel {
 
-/// What a configuration file says of a hook: options, and collections with their own
+/// What a configuration file has of a hook: options, and collections with their own
 /// configurations. docs/configuration.md has the keys, their values and which of them wins.
 ///
 /// To apply it, make a Hook of `options` and add each collection, which then takes the place of the
@@ -24,11 +24,11 @@ struct HookConfiguration {
 };
 
 /// Reads JSON text: an object with LocalPath, HookParameters and CollectionConfigurations, bare or
-/// within {"DebugHookConfig": ...}. What it does not say is as in `base`, whose profile also
+/// within {"DebugHookConfig": ...}. What it lacks is as in `base`, whose profile also
 /// chooses the built-in collections. Keys that nobody knows are logged as warnings, with the
 /// nearest known key, and ignored.
 ///
-/// Throws one UsageError that begins with `source`. Of text that is no JSON it tells line and
+/// Throws one UsageError that begins with `source`. Of text that is no JSON it has line and
 /// column; otherwise it has one line for each mistake of the text (the first 200): where it is,
 /// what may stand there, and what does. More than 16 MiB of text, 64 levels, 1000 collections,
 /// 10000 patterns, or 10000 steps in a list are refused. A `base` whose save_config,
@@ -40,7 +40,7 @@ HookConfiguration parse_hook_configuration(std::string_view json, std::string_vi
 /// SMDEBUG_CONFIG_FILE_PATH names; when that is unset or empty,
 /// /opt/ml/input/config/debughookconfig.json.
 ///
-/// Throws as above, and UsageError naming the file and how to say where it is when it cannot be
+/// Throws as above, and UsageError naming the file, and how to set its path, when it cannot be
 /// read or is no regular file. It never waits: a pipe is refused.
 HookConfiguration read_hook_configuration(const std::string& path = {}, HookOptions base = {});
 

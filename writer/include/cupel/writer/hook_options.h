@@ -13,20 +13,21 @@
 
 namespace cupel {
 
-/// What to do when out_dir already holds a finished run. An unfinished one is always gone on with
+/// What to do when out_dir already holds a finished run. An unfinished run is always gone on with
 /// as a new attempt, except that Replace removes it where there is one worker only.
 enum class Existing {
   Refuse,   ///< UsageError from the constructor.
-  Replace,  ///< Remove it.
-  /// Add to it as a new attempt. Steps are counted on behind the last one of the run, or from where
-  /// checkpoint metadata says (docs/resuming.md); they hide those of the same number and later.
+  Replace,  ///< Remove the run.
+  /// Add to the run as a new attempt. Steps are counted on behind the last one of the run, or from
+  /// the step of checkpoint metadata (docs/resuming.md). They hide those of the same number and
+  /// later.
   Continue,
 };
 
-/// When next_step() returns. close() always writes everything first.
+/// When next_step() and end_step() return. close() always writes everything first.
 enum class Commit {
-  Step,        ///< When the step before is committed: a kill loses nothing that was acknowledged.
-  Background,  ///< At once; Hook::committed_step() says what is safe.
+  Step,        ///< When the step that ends is committed: a kill loses no acknowledged step.
+  Background,  ///< At once; Hook::committed_step() is the last step that a kill cannot cost.
 };
 
 /// What is made durable against power loss.
@@ -39,105 +40,133 @@ enum class Sync {
 /// What a save does when the buffers are full.
 enum class WhenFull {
   Block,     ///< Waits: nothing is lost, however slow the store is.
-  DropStep,  ///< Leaves out the whole step, counts it, and says so in a note of the run.
+  DropStep,  ///< Leaves out the whole step, counts it, and adds a note to the run.
 };
 
 /// Who brings a run to a store that cannot append, as S3.
 enum class S3Sync {
   On,  ///< The hook, in the background.
-  /// Somebody else: the spool is an ordinary run directory that nothing is removed from, and the
-  /// store is not asked for anything. Each worker has its own, so that nobody writes the end of a
-  /// run of several.
+  /// Another program: the spool is an ordinary run directory that nothing is removed from, and the
+  /// store is not asked for anything. Each worker has a spool of its own, so that nobody writes the
+  /// end of a run of several workers.
   Off,
 };
 
+/// What becomes of an error after construction.
 enum class OnError {
-  Disable,  ///< Log once, stop saving, tell in the report; training goes on.
-  /// Let it out of the call that meets it; the store's errors, out of the next step's. Steps that
-  /// only close() finds to be lost are in its report.
+  Disable,  ///< The hook logs it once, stops saving, and has it in the report; training goes on.
+  /// The error leaves the call that meets it; an error of the store, the call that ends a step.
+  /// Steps that only close() finds to be lost are in its report.
   Throw,
 };
 
 /// How a Hook saves. Every field has a default but out_dir.
 struct HookOptions {
+  // ---- The run ----------------------------------------------------------------------------------
+
   /// A directory, or a location of one of `schemes`, such as "s3://bucket/prefix". "~/" is the
   /// home, {time} becomes the UTC start time, {job} TRAINING_JOB_NAME or the process id.
   std::string out_dir = {};
+  /// What to do when out_dir already holds a finished run.
+  Existing existing = Existing::Refuse;
   /// The stores that out_dir may name beside directories. Empty: built_in_schemes(), which are all
   /// stores of the build in a program that links cupel::cupel. Another program passes its own, such
   /// as {s3_scheme()}.
   StoreSchemes schemes = {};
-  Existing existing = Existing::Refuse;
 
-  /// Collections to save, beside those that are always saved (losses; metrics where the profile has
-  /// them).
+  // ---- What is saved, and when ------------------------------------------------------------------
+
+  /// Names of collections to save, beside those that are always saved: losses, and metrics where
+  /// the profile has them.
   std::vector<std::string> include_collections = {};
-  /// Patterns added to the collection "default", which is then saved.
+  /// Patterns that are added to the collection "default", which is then saved.
   std::vector<std::string> include_regex = {};
-  bool save_all = false;  ///< Save every tensor (collection "all").
-  /// When to save; collections may have their own. Default: every 500 steps (profile XGBoost: every
-  /// 10).
+  /// Whether every tensor is saved, as the collection "all".
+  bool save_all = false;
+  /// The steps that are saved; a collection may have its own. Default: every 500 steps (profile
+  /// XGBoost: every 10).
   SaveConfig save_config = {};
-  /// What to save; collections may have their own. Unset: raw values.
+  /// What is saved of a tensor; a collection may have its own. Unset: raw values.
   std::optional<ReductionConfig> reduction_config = std::nullopt;
-  Profile profile = Profile::Generic;  ///< Whose tensor names the built-in collections know.
+  /// The framework whose tensor names the built-in collections know.
+  Profile profile = Profile::Generic;
+
+  // ---- Workers ----------------------------------------------------------------------------------
 
   /// "one": only the chief (worker_0) writes; "all": every worker writes its own files.
   std::string include_workers = "one";
-  /// Empty: worker_<n> by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID, else worker_0.
+  /// This worker's name. Empty: worker_<n> by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID, else
+  /// worker_0.
   std::string worker = {};
-  /// How many workers the run has; counts when include_workers is "all". Unset: WORLD_SIZE,
+  /// The number of workers of the run; used when include_workers is "all". Unset: WORLD_SIZE,
   /// OMPI_COMM_WORLD_SIZE or SLURM_NTASKS, else 1.
   std::optional<std::int64_t> num_workers = std::nullopt;
 
-  bool dry_run = false;  ///< Decide and log, write nothing.
+  // ---- Trying out -------------------------------------------------------------------------------
 
+  /// Whether the hook only logs, at level debug, which tensors it would save, and writes nothing.
+  bool dry_run = false;
+
+  // ---- Commits and errors -----------------------------------------------------------------------
+
+  /// When next_step() and end_step() return.
   Commit commit = Commit::Step;
-  /// The longest that next_step() waits for a commit; then the step is not acknowledged, a note
-  /// says so, and later steps do not wait until the writer has caught up.
+  /// The longest wait for a commit. A step that takes longer is not acknowledged, a note in the run
+  /// names it, and later steps do not wait until the writer has caught up.
   std::chrono::milliseconds commit_timeout = std::chrono::seconds(5);
+  /// What is made durable against power loss.
   Sync sync = Sync::Seal;
+  /// What becomes of an error after construction.
   OnError on_error = OnError::Disable;
 
-  /// Memory for values on their way to the store, at least 1 MiB. What happens when it is full,
-  /// when_full says.
-  std::uint64_t buffer_bytes = 256ULL << 20U;
-  WhenFull when_full = WhenFull::Block;
+  // ---- Memory and time --------------------------------------------------------------------------
 
-  /// The largest share of the training's time that saving may take, such as 0.01; unset: what it
-  /// takes. While the share is above it, the hook does without, in this order: waiting for commits,
-  /// raw values beyond 64 bytes (their reductions are saved), due steps (one of 2, 4, 8 … is
-  /// saved). It notes each change in the run, and comes back as soon as the budget allows.
-  /// Meanwhile it does not wait for room either: a step that finds the buffers full is left out,
-  /// whatever when_full says. save_scalar() saves at every level.
+  /// Memory for values on their way to the store, at least 1 MiB.
+  std::uint64_t buffer_bytes = 256ULL << 20U;
+  /// What a save does when that memory, or the spool, is full.
+  WhenFull when_full = WhenFull::Block;
+  /// The largest share of the training's time that saving may take, such as 0.01. Unset: no limit.
+  /// While the share is larger, the hook does without, in this order: waiting for commits, raw
+  /// values beyond 64 bytes (their reductions are saved), due steps (one of 2, 4, 8 … is saved). A
+  /// note in the run names each change, and the hook returns to full saving as soon as the budget
+  /// allows. Meanwhile it does not wait for room either: a step that finds the buffers full is left
+  /// out, whatever when_full is. save_scalar() and save_tensor_always() save at every level.
   std::optional<double> overhead_budget = std::nullopt;
 
-  /// A segment is sealed at the first step that makes it this large,
+  // ---- Files ------------------------------------------------------------------------------------
+
+  /// The size at which a segment is sealed, by the step that reaches it.
   std::uint64_t segment_bytes = 64ULL << 20U;
-  /// or this old. Unset: 60 s, and 10 s where a segment can be read only when it is sealed, as on
-  /// S3.
+  /// The age at which a segment is sealed. Unset: 60 s, and 10 s where a segment can be read only
+  /// when it is sealed, as on S3.
   std::optional<std::chrono::milliseconds> segment_age = std::nullopt;
 
-  /// What follows matters where the store cannot append, as S3. What is saved is written to a spool
-  /// on a local disk, and committed when it is there; sealed segments are uploaded from it in the
-  /// background (docs/s3.md).
-  ///
-  /// Where spools are. Empty: CUPEL_SPOOL_DIR, else cupel/spool in XDG_STATE_HOME, else
+  // ---- Stores that cannot append, as S3 (docs/s3.md) --------------------------------------------
+  //
+  // Values are written to a spool on a local disk, and are committed when they are there. Sealed
+  // segments are uploaded from the spool in the background.
+
+  /// The directory of spools. Empty: CUPEL_SPOOL_DIR, else cupel/spool in XDG_STATE_HOME, else
   /// ~/.local/state/cupel/spool. Each run and worker has a directory of its own below it.
   std::string spool_dir = {};
-  /// What the spool may hold, at least 1 MiB; the last GiB of the disk is left free in any case.
-  /// What happens when it is full, when_full says: Block waits for uploads to make room.
+  /// The size that a spool may have, at least 1 MiB; the last GiB of the disk is left free in any
+  /// case. With WhenFull::Block a full spool makes saving wait until uploads have made room.
   std::uint64_t spool_bytes = 16ULL << 30U;
-  /// Requests that are under way at once, 1 to 64. Each holds an object in memory, all together 256
-  /// MiB at most or a single object.
+  /// The number of requests that are under way at once, 1 to 64. Each holds an object in memory,
+  /// all together 256 MiB at most or a single object.
   std::int64_t upload_parallelism = 4;
-  /// The longest that close() waits for uploads; what is left then stays in the spool, and the
-  /// report tells.
+  /// The longest that close() waits for uploads. What is not uploaded then stays in the spool, and
+  /// the report names the spool.
   std::chrono::milliseconds close_timeout = std::chrono::minutes(10);
+  /// Who uploads.
   S3Sync s3_sync = S3Sync::On;
 
-  /// Kept for configurations that name them; this version does not export, and warns once.
+  // ---- TensorBoard: these do not act yet --------------------------------------------------------
+
+  /// Kept for configurations that name it. It does not act yet: this version exports nothing, and
+  /// warns once.
   bool export_tensorboard = false;
+  /// Kept for configurations that name it. It does not act yet.
   std::string tensorboard_dir = {};
 };
 

@@ -5,9 +5,9 @@
 
 namespace cupel {
 
-/// What a hook that is made of `configuration` would save, as far as the configuration says it:
+/// What a hook that is made of `configuration` would save, as far as the configuration has it:
 /// names and collections given with calls come on top. Of the environment it takes how many workers
-/// there are (environment.h), where the options do not say it. Throws UsageError as the hook does.
+/// there are (docs/api.md), where the options do not have it. Throws UsageError as the hook does.
 SavingPlan saving_plan(const HookConfiguration& configuration);
 
 }  // namespace cupel

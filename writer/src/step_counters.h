@@ -6,7 +6,7 @@
 
 #include "cupel/core/mode.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 /// The last step that began: of all, and of each mode; -1 where none has.
 ///
@@ -32,4 +32,4 @@ struct StepCounters {
   friend bool operator==(const StepCounters&, const StepCounters&) = default;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -9,9 +9,9 @@
 #include "cupel/core/mode.h"
 #include "cupel/core/tensor_view.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
-/// Tells a service that reads SAGEMAKER_METRICS_DIRECTORY about losses and metrics: one line of
+/// Writes losses and metrics for a service that reads SAGEMAKER_METRICS_DIRECTORY: one line of
 /// JSON per save in the file `<process id>.json` of that directory.
 ///
 ///     {"MetricName":"loss_TRAIN","Value":0.71,"Timestamp":1700000000.25,"IterationNumber":12}
@@ -47,4 +47,4 @@ class MetricLog {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

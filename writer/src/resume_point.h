@@ -4,14 +4,14 @@
 #include <string_view>
 
 #include "cupel/store/store.h"
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 /// Where a worker's run goes on: the counters of the last step that is known of it, all -1 for a
 /// worker that left nothing.
 ///
-/// Two sources are joined, and the larger number counts: what the collections file says about the
+/// Two sources are joined, and the larger number counts: what the collections file has about the
 /// close of the newest attempt, and the rows in the worker's index files. Of the rows an attempt
 /// that begins at step s hides those of earlier attempts from s on. Index files are read from the
 /// newest backwards, without values, until nothing older can matter: every mode was seen, the steps
@@ -27,4 +27,4 @@ StepCounters last_steps(const Store& store, std::string_view worker);
 /// rows.
 std::int64_t last_saved_step(const Store& store, std::string_view worker);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "cupel/writer/step_counters.h"
+#include "step_counters.h"
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 /// Notes beside training's checkpoints how far the steps had been counted, so that training that is
 /// resumed from them goes on counting there.
@@ -59,4 +59,4 @@ class CheckpointMetadata {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

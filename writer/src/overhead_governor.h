@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
 /// How much less than configured a hook saves, so as not to slow the training down. Each level
 /// includes those before it.
@@ -26,7 +26,7 @@ struct SavingLevel {
 /// there is debt, a due step that costs more than its share lowers the level by one; debt paid off
 /// raises it again, after a pause that doubles each time the higher level turns out too dear.
 ///
-/// Knows no clock: the caller says what time it is. One thread.
+/// Knows no clock: the caller passes the time. One thread.
 class OverheadGovernor {
  public:
   using Duration = std::chrono::nanoseconds;
@@ -41,7 +41,7 @@ class OverheadGovernor {
   explicit OverheadGovernor(double budget, const SavingLevel& full = {})
       : budget_(budget), full_(full), level_(full) {}
 
-  /// Tells, between two steps, the time since the beginning and how much of it saving has taken;
+  /// Takes, between two steps, the time since the beginning and how much of it saving has taken;
   /// `was_due` if anything was to be saved in the step that has ended. The level is not raised
   /// while what was saved before still waits for the store (`is_behind`). Returns whether it
   /// changed.
@@ -72,4 +72,4 @@ class OverheadGovernor {
   double recent_share_ = 0;
 };
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace cupel {
+namespace cupel::writer_detail {
 
-/// What the environment says about saving and about this process's place among the workers.
+/// What the environment has about saving and about this process's place among the workers.
 ///
 /// A variable that is set to nothing counts as unset. What cannot be understood is UsageError that
 /// names variable and value. The functions read the environment and keep nothing; any thread, as
@@ -25,9 +25,9 @@ struct WorkerIdentity {
 /// What is given wins: a name that is not empty, a count that is not 0. Neither is checked here.
 ///
 /// Else the name is worker_<n> by the first that is set of RANK, OMPI_COMM_WORLD_RANK and
-/// SLURM_PROCID, or worker_0; the count is what the same launcher says in WORLD_SIZE,
-/// OMPI_COMM_WORLD_SIZE or SLURM_NTASKS, or, where it says nothing, the first of these that is set,
+/// SLURM_PROCID, or worker_0; the count is what the same launcher has in WORLD_SIZE,
+/// OMPI_COMM_WORLD_SIZE or SLURM_NTASKS, or, where it has none, the first of these that is set,
 /// or 1. A rank that is not below the count is refused.
 WorkerIdentity worker_identity(std::string_view given_name = {}, std::int64_t given_count = 0);
 
-}  // namespace cupel
+}  // namespace cupel::writer_detail

@@ -1,0 +1,29 @@
+#include "step_sink.h"
+
+#include <string>
+#include <utility>
+
+#include "cupel/core/log.h"
+#include "cupel/core/printable.h"
+#include "step_clock.h"
+
+namespace cupel::writer_detail {
+
+Bystander::Bystander(std::shared_ptr<Store> store) {
+  if (store == nullptr) return;
+  stop_watch_.emplace(std::move(store));
+  stop_watch_->begin();
+}
+
+bool Bystander::sees_stop_request() {
+  if (!stop_watch_) return false;
+  stop_watch_->look();
+  return stop_watch_->is_requested();
+}
+
+void DryRun::save(NamedTensor& tensor, const TensorView&, const SaveDecision&) {
+  log(LogLevel::Debug, "dry run: step " + std::to_string(clock_.counters().global) +
+                           " would save " + printable(tensor.name));
+}
+
+}  // namespace cupel::writer_detail

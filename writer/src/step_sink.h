@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "cupel/core/tensor_view.h"
+#include "save_plan.h"
+#include "stop_watch.h"
+#include "tensor_table.h"
+
+namespace cupel::writer_detail {
+
+// What becomes of the steps of a hook. One object for each kind of hook: StepPipeline writes them
+// into a run; a dry run logs what it would save; a bystander, a worker that does not write, watches
+// for requests to stop; a hook that is switched off has none of it.
+//
+// save() may be called from several threads at once, halt() by a thread that interrupts others; all
+// else is called by the thread that changes the step.
+class StepSink {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  StepSink() = default;
+  virtual ~StepSink() = default;
+  StepSink(const StepSink&) = delete;
+  StepSink& operator=(const StepSink&) = delete;
+
+  // Whether collections decide what is saved. Nothing is due in the steps of any other hook.
+  virtual bool is_saving() const noexcept { return false; }
+  // Whether the report names tensors that no saved collection wanted.
+  virtual bool reports_unsaved() const noexcept { return true; }
+
+  // The first step is about to begin; the clock has its plan. Throws what keeps a run from being
+  // begun.
+  virtual void prepare() {}
+  // A step has begun.
+  virtual void begin_step() {}
+  virtual void save(NamedTensor& tensor, const TensorView& view, const SaveDecision& what) = 0;
+  // The step ends; with Commit::Step, when it is committed.
+  virtual void end_step() {}
+  // Between steps: throws what ended saving in the background, and collects what has happened there
+  // since.
+  virtual void look_around() {}
+  // Whether steps that have ended still wait to be written.
+  virtual bool is_behind() const { return false; }
+  // Whether a request to stop the training has been seen.
+  virtual bool sees_stop_request() { return false; }
+
+  // The last step ends, and nothing is waited for.
+  virtual void end_last_step() {}
+  // The hook closes: from `until` on, nothing waits for a store far away.
+  virtual void stop_waiting_at(Clock::time_point) {}
+  // Writes all that is left, and the end of the run.
+  virtual void finish() {}
+  // Waits for other ends of the hook, such as uploads, until `until`; then fills in its part of the
+  // report and lets everything go. Called once, also when saving has failed.
+  virtual void close(Clock::time_point) noexcept {}
+  // Begins nothing more: the process exits, and what threads need goes with it.
+  virtual void halt() noexcept {}
+};
+
+// USE_SMDEBUG=0: wants nothing, and touches no disk.
+class SwitchedOff final : public StepSink {
+ public:
+  bool reports_unsaved() const noexcept override { return false; }
+  void save(NamedTensor&, const TensorView&, const SaveDecision&) override {}
+};
+
+// One of several workers, of which only the chief writes: counts steps, and stops with the others.
+class Bystander final : public StepSink {
+ public:
+  // Watches `store`, if there is one.
+  explicit Bystander(std::shared_ptr<Store> store);
+  void save(NamedTensor&, const TensorView&, const SaveDecision&) override {}
+  bool sees_stop_request() override;
+
+ private:
+  std::optional<StopWatch> stop_watch_;
+};
+
+// Decides as a hook that writes would, and writes a line of the log for each value.
+class DryRun final : public StepSink {
+ public:
+  explicit DryRun(const class StepClock& clock) : clock_(clock) {}
+  bool is_saving() const noexcept override { return true; }
+  void save(NamedTensor& tensor, const TensorView& view, const SaveDecision& what) override;
+
+ private:
+  const StepClock& clock_;
+};
+
+}  // namespace cupel::writer_detail
