@@ -27,14 +27,17 @@
 #include "cupel/stats/statistics.h"
 #include "cupel/store/local_store.h"
 #include "cupel/store/open_store.h"
-#include "cupel/writer/step_counters.h"
 #include "run_files.h"
 #include "save_plan.h"
 #include "segment_writer.h"
+#include "step_counters.h"
 #include "step_record.h"
 #include "value_bytes.h"
 
 namespace cupel {
+
+using namespace writer_detail;
+
 namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20U;
