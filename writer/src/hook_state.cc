@@ -109,7 +109,7 @@ void Hook::State::step(std::optional<std::int64_t> number) {
   const bool is_first = clock.plan() == nullptr;
   if (is_first) prepare();
   sink->end_step();
-  look_around();
+  look_around(begin);
   clock.look_for_checkpoints();
   if (const std::string defect = number ? clock.defect_of(*number) : ""; !defect.empty()) {
     clock.end_step();
@@ -120,8 +120,9 @@ void Hook::State::step(std::optional<std::int64_t> number) {
     return journal.add_mistake(HookJournal::Once::StepNumber, what + " (reported once)");
   }
   clock.count(number);
-  if (auto note = clock.weigh(begin, gate.spent(), sink->is_behind()))
-    journal.ledger().note(std::move(*note));
+  if (clock.has_budget())
+    if (auto note = clock.weigh(begin, gate.spent(), sink->is_behind()))
+      journal.ledger().note(std::move(*note));
   if (!clock.open_step()) journal.ledger().add(Missed::LeftOut, clock.counters().global);
   const std::vector<KeptValue> kept = inputs.begin_step();
   sink->begin_step();
@@ -140,7 +141,7 @@ void Hook::State::end_step() {
     clock.end_step();
     groups.end_step();
     clock.publish_due();
-    look_around();
+    look_around(Clock::now());
     journal.throw_late_mistakes();
   });
 }
@@ -160,9 +161,9 @@ void Hook::State::set_mode(Mode mode) {
   });
 }
 
-void Hook::State::look_around() {
+void Hook::State::look_around(Clock::time_point now) {
   sink->look_around();
-  if (!stop_requested && sink->sees_stop_request()) stop_requested = true;
+  if (!stop_requested && sink->sees_stop_request(now)) stop_requested = true;
 }
 
 void Hook::State::decide_all() {

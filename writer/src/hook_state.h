@@ -84,7 +84,7 @@ struct Hook::State {
   std::unique_ptr<writer_detail::StepSink> make_sink(std::shared_ptr<Store> into);
   void prepare();
   void step(std::optional<std::int64_t> number);
-  void look_around();
+  void look_around(Clock::time_point now);
   void decide_all();
   void nothing_is_due() noexcept;
   void save(writer_detail::NamedTensor& named, const TensorView& view,

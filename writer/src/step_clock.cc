@@ -80,7 +80,6 @@ void StepClock::count(std::optional<std::int64_t> number) noexcept {
 std::optional<std::string> StepClock::weigh(Clock::time_point begin, std::chrono::nanoseconds spent,
                                             bool is_behind) {
   if (!first_begin_) first_begin_ = begin;
-  if (!governor_) return std::nullopt;
   const auto now = Clock::now();
   const SavingLevel before = governor_->level();
   if (!governor_->observe(now - *first_begin_, spent + (now - begin), is_active_ && !is_left_out_,

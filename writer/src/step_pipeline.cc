@@ -213,8 +213,8 @@ bool StepPipeline::is_behind() const {
   return writer_ && writer_->progress().commits + kStepsUnderWay < commits_;
 }
 
-bool StepPipeline::sees_stop_request() {
-  output_->stop_watch().look();
+bool StepPipeline::sees_stop_request(Clock::time_point now) {
+  output_->stop_watch().look(now);
   return output_->stop_watch().is_requested();
 }
 

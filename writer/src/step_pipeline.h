@@ -44,7 +44,7 @@ class StepPipeline final : public StepSink {
   void end_step() override;
   void look_around() override;
   bool is_behind() const override;
-  bool sees_stop_request() override;
+  bool sees_stop_request(Clock::time_point now) override;
   void stop_waiting_at(Clock::time_point until) override { output_->stop_waiting_at(until); }
   void end_last_step() override;
   void finish() override;

@@ -15,9 +15,9 @@ Bystander::Bystander(std::shared_ptr<Store> store) {
   stop_watch_->begin();
 }
 
-bool Bystander::sees_stop_request() {
+bool Bystander::sees_stop_request(Clock::time_point now) {
   if (!stop_watch_) return false;
-  stop_watch_->look();
+  stop_watch_->look(now);
   return stop_watch_->is_requested();
 }
 

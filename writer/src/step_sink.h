@@ -43,8 +43,8 @@ class StepSink {
   virtual void look_around() {}
   // Whether steps that have ended still wait to be written.
   virtual bool is_behind() const { return false; }
-  // Whether a request to stop the training has been seen.
-  virtual bool sees_stop_request() { return false; }
+  // Whether a request to stop the training has been seen; takes the time.
+  virtual bool sees_stop_request(Clock::time_point) { return false; }
 
   // The last step ends, and nothing is waited for.
   virtual void end_last_step() {}
@@ -72,7 +72,7 @@ class Bystander final : public StepSink {
   // Watches `store`, if there is one.
   explicit Bystander(std::shared_ptr<Store> store);
   void save(NamedTensor&, const TensorView&, const SaveDecision&) override {}
-  bool sees_stop_request() override;
+  bool sees_stop_request(Clock::time_point now) override;
 
  private:
   std::optional<StopWatch> stop_watch_;

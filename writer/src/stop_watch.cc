@@ -67,11 +67,10 @@ void StopWatch::begin() {
   if (!state_->store->can_append()) thread_.start([state = state_] { state->watch(); });
 }
 
-void StopWatch::look() {
-  if (state_->requested || !state_->store->can_append()) return;
-  const auto now = std::chrono::steady_clock::now();
+void StopWatch::look(std::chrono::steady_clock::time_point now) {
   if (now - looked_ < kNearPeriod) return;
   looked_ = now;
+  if (state_->requested || !state_->store->can_append()) return;
   try {
     state_->look();
   } catch (const StoreError& error) {

@@ -28,8 +28,9 @@ class StopWatch {
   void begin(const Store& run);
   void begin();
 
-  // Asks the store if it is time; between steps. A store that cannot be asked is asked again later.
-  void look();
+  // Asks the store if it is time, `now`; between steps. A store that cannot be asked is asked again
+  // later.
+  void look(std::chrono::steady_clock::time_point now);
   // Whether a request has been seen. From any thread.
   bool is_requested() const noexcept;
 
