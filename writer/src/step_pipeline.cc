@@ -344,8 +344,8 @@ void StepPipeline::close(Clock::time_point until) noexcept {
     if (journal_.has_failed())
       journal_.add_logged_problems(
           {"the run is left without its end marker; what was committed stays readable"});
-  } catch (const std::exception& error) {
-    log(LogLevel::Error, error.what());
+  } catch (const std::exception&) {
+    log(LogLevel::Warning, "no memory for all texts of the hook's report");
   }
   fill_report();
   recorder_.reset();

@@ -41,8 +41,8 @@ class TensorGroups {
   TensorGroups(Collections collections, Decide decide);
 
   // The configured collections, and those that calls have made; changed before the first step.
-  Collections& collections() noexcept CUPEL_UNCHECKED_LOCKS { return collections_; }
-  const Collections& collections() const noexcept CUPEL_UNCHECKED_LOCKS { return collections_; }
+  Collections& collections() noexcept { return collections_; }
+  const Collections& collections() const noexcept { return collections_; }
 
   NamedTensor* find(std::string_view name) const noexcept { return table_.find(name); }
   NamedTensor* find_or_add(std::string_view name);
@@ -88,7 +88,7 @@ class TensorGroups {
   const Decide decide_;
   TensorTable table_;
   mutable Mutex mutex_;
-  Collections collections_ CUPEL_GUARDED_BY(mutex_);
+  Collections collections_;  // guarded by mutex_, too, while training threads run
   const SavePlan* plan_ CUPEL_GUARDED_BY(mutex_) = nullptr;
   std::map<Membership, std::unique_ptr<Group>> groups_ CUPEL_GUARDED_BY(mutex_);
   Group* const never_;  // of tensors that no saved collection has
