@@ -117,7 +117,7 @@ batches is noisy: choose num_steps so large that training must show, or watch th
 
   static void check(const Options& options, const ParameterValues& values,
                     ParameterMistakes& mistakes) {
-    if (!options.use_losses_collection)
+    if (values.find("use_losses_collection") != nullptr && !options.use_losses_collection)
       require_selection(values, mistakes,
                         "which losses to judge is not given: give collection_names, tensor_regex "
                         "or use_losses_collection=True");

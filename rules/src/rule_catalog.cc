@@ -1,3 +1,7 @@
+// Keeps definitions in the order of their names, checks each that is added, and finds one by either
+// form of its name. A definition with a mistake is refused by UsageError, and the catalog is then
+// as before. Constant once a program has filled it, so that any thread may ask.
+
 #include "cupel/rules/rule_catalog.h"
 
 #include <algorithm>

@@ -135,7 +135,9 @@ max beside the raw value: healthy steps then cost nothing.
     };
     if (has_pair && (values.is_given(min) || values.is_given(max)))
       return fail(name + " is the older spelling of " + min + " and " + max + "; give it or them");
+    if (values.find(min) == nullptr || values.find(max) == nullptr) return;
     if (has_pair) {
+      if (values.find(name) == nullptr) return;
       if (pair.size() != 2)
         return fail("parameter " + name + " holds " + std::to_string(pair.size()) +
                     (pair.size() == 1 ? " number" : " numbers") + "; legal is (min, max)");

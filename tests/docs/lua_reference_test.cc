@@ -28,6 +28,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+namespace scripting_detail = cupel::scripting_detail;
 
 using Names = std::set<std::string>;
 

@@ -142,9 +142,10 @@ TEST(RuleDefinition, finds_every_mistake_without_a_run) {
       {{"limit", "1"}, {"maybe", "2"}, {"steps", "x"}, {"patterns", "("}, {"colour", "red"}});
   std::vector<std::string> texts;
   for (const Mistake& mistake : mistakes.all()) texts.push_back(mistake.message);
-  EXPECT_THAT(texts,
-              ElementsAre(HasSubstr("parameter steps is \"x\""), HasSubstr("parameter patterns: "),
-                          HasSubstr("unknown parameter \"colour\"")));
+  EXPECT_THAT(
+      texts,
+      ElementsAre(HasSubstr("parameter steps is \"x\""), HasSubstr("parameter patterns: "),
+                  "maybe and limit exclude each other", HasSubstr("unknown parameter \"colour\"")));
   EXPECT_THAT(Echo::definition().mistakes_in({}).all(), IsEmpty());
 }
 
@@ -312,41 +313,40 @@ TEST(RuleDefinition, takes_the_empty_text_for_a_default) {
   EXPECT_FALSE(values.is_given("text"));
 }
 
-// A rule whose check fails where a member is not filled.
-class Checked final : public Rule {
+// A rule whose two limits must rise.
+class Rising final : public Rule {
  public:
   struct Options {
-    double limit = -1;
-    std::vector<double> pair;
+    double low = 0;
+    double high = 0;
   };
   static RuleDefinition definition() {
-    return define_rule<Checked>({.name = "Checked"},
-                                {option(&Options::limit, {.name = "limit", .required = true}),
-                                 option(&Options::pair, {.name = "pair", .default_text = "1,2"})});
+    return define_rule<Rising>({.name = "Rising"},
+                               {option(&Options::low, {.name = "low", .required = true}),
+                                option(&Options::high, {.name = "high", .default_text = "2"})});
   }
-  static void check(const Options& options, const ParameterValues& /*values*/,
+  static void check(const Options& options, const ParameterValues& values,
                     ParameterMistakes& mistakes) {
-    if (options.limit < 0 || options.pair.size() < 2) mistakes.add("limit is not filled");
+    if (values.find("low") == nullptr || values.find("high") == nullptr) return;
+    if (options.low >= options.high) mistakes.add("low must be below high");
   }
   using Rule::Rule;
-  Checked(Trial& base, const Options& /*options*/) : Rule(base) {}
+  Rising(Trial& base, const Options& /*options*/) : Rule(base) {}
   Verdict invoke_at_step(std::int64_t /*step*/) override { return {}; }
 };
 
-TEST(RuleDefinition, is_checked_as_a_whole_only_where_all_members_are_filled) {
+TEST(RuleDefinition, is_checked_as_a_whole_also_beside_other_mistakes) {
   const auto messages = [](const RuleParameters& given) {
     std::vector<std::string> all;
-    const ParameterMistakes mistakes = Checked::definition().mistakes_in(given);
+    const ParameterMistakes mistakes = Rising::definition().mistakes_in(given);
     for (const Mistake& mistake : mistakes.all()) all.push_back(mistake.message);
     return all;
   };
-  EXPECT_THAT(messages({}), ElementsAre("limit is not given"));
-  EXPECT_THAT(messages({{"limit", "x"}}), ElementsAre(HasSubstr("parameter limit is \"x\"")));
-  EXPECT_THAT(messages({{"limit", "1"}, {"pair", "x"}}), ElementsAre(HasSubstr("parameter pair")));
-  EXPECT_THAT(messages({{"limit", "1"}, {"pair", "1"}}), ElementsAre("limit is not filled"));
-  EXPECT_THAT(messages({{"limit", "-1"}, {"unknown", "1"}}),
-              ElementsAre("limit is not filled", HasSubstr("unknown parameter")));
-  EXPECT_THAT(messages({{"limit", "1"}}), IsEmpty());
+  EXPECT_THAT(messages({}), ElementsAre("low is not given"));
+  EXPECT_THAT(messages({{"low", "1"}, {"high", "x"}}), ElementsAre(HasSubstr("parameter high")));
+  EXPECT_THAT(messages({{"low", "3"}, {"unknown", "1"}}),
+              ElementsAre("low must be below high", HasSubstr("unknown parameter")));
+  EXPECT_THAT(messages({{"low", "1"}}), IsEmpty());
 }
 
 }  // namespace

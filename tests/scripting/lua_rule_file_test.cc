@@ -209,7 +209,11 @@ TEST(LuaRuleFile, what_is_no_file_is_reported_as_what_it_is) {
   };
   for (const auto& [name, mistake] : cases) {
     const std::string path = files.path(name);
-    EXPECT_EQ(errors_text(read_lua_rules(path)), mistake);
+    const std::vector<RuleProblem> errors = read_lua_rules(path).errors;
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].file, path);
+    EXPECT_EQ(errors[0].message, mistake);
+    EXPECT_EQ(to_text(errors[0]), mistake);
   }
   EXPECT_EQ(read_lua_rules(std::string("a\0b.lua", 7)).errors.size(), 1U);
   EXPECT_EQ(read_lua_rules("").errors.size(), 1U);

@@ -1,3 +1,8 @@
+// The public Hook: each call asks the gate whether this thread may go in, then passes the call to
+// the parts of the hook (hook_state.h). Training threads run everything here. An exception leaves a
+// call only where HookOptions::on_error says Throw; otherwise the hook reports it and goes on, or is
+// disabled.
+
 #include "cupel/writer/hook.h"
 
 #include <utility>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -96,14 +95,9 @@ class OptionReader {
 
   Options read(const ParameterValues& values, ParameterMistakes& mistakes) const {
     Options options{};
-    const std::size_t before = mistakes.size();
-    bool are_filled = true;
-    for (const OptionParameter<Options>& each : *parameters_) {
-      each.fill(options, values, mistakes);
-      are_filled = are_filled && values.has_what_is_due(each.parameter);
-    }
+    for (const OptionParameter<Options>& each : *parameters_) each.fill(options, values, mistakes);
     if constexpr (requires { R::check(options, values, mistakes); })
-      if (are_filled && mistakes.size() == before) R::check(options, values, mistakes);
+      R::check(options, values, mistakes);
     return options;
   }
   // The same of values that were checked before, or that lack what is required.
@@ -188,9 +182,11 @@ OptionParameter<Options> option(Parameter parameter, Fill fill) {
 ///     static RuleNeeds needs(const Options&);   // also for options that lack required parameters
 ///     static void check(Options&, const ParameterValues&, ParameterMistakes&);
 ///
-/// check() runs when all members are filled, and not where a value is illegal or missing. It adds
-/// the mistakes that no single parameter shows, and completes members that several parameters fill.
-/// A description may begin and end with a line break.
+/// check() adds the mistakes that no single parameter shows, and completes members that several
+/// parameters fill. It also runs where other parameters have mistakes, so that a user sees all
+/// mistakes at once: values.find(name) is null where the value of a parameter is illegal or
+/// missing, and the member of that parameter is then as Options{} has it. A description may begin
+/// and end with a line break.
 template <class R>
 RuleDefinition define_rule(RuleDefinition definition,
                            std::vector<OptionParameter<typename R::Options>> parameters) {

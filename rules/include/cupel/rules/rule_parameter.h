@@ -106,11 +106,6 @@ class ParameterValues {
   const ParameterValue* find(std::string_view name) const noexcept;
   /// Whether the user gave the parameter, so that its default does not count. True of a mistake.
   bool is_given(std::string_view name) const noexcept;
-  /// Whether the parameter has its value, where it is required, was given, or has a default.
-  bool has_what_is_due(const Parameter& parameter) const noexcept {
-    return find(parameter.name) != nullptr ||
-           !(parameter.required || parameter.default_text || is_given(parameter.name));
-  }
   /// Returns the value of that type, or nothing where there is no value. Throws
   /// std::bad_variant_access where the parameter is of another kind.
   template <class T>
