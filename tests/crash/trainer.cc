@@ -1,10 +1,12 @@
 // A training loop to be killed: trainer DIR ACK_FD WHEREABOUTS_FD [--reversed | --ended]. It writes
 // every acknowledged step to the pipe ACK_FD, and where it is to the memory behind WHEREABOUTS_FD.
-// With --ended it numbers its steps and ends them itself, each of them acknowledged by end_step().
+// With --ended it numbers its steps and ends them itself; end_step() has to acknowledge each of
+// them before it returns, or the trainer fails.
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -106,6 +108,7 @@ void train(const std::string& directory, int pipe, Whereabouts& whereabouts,
   options.buffer_bytes = 1U << 20U;
   options.segment_bytes = 1U << 20U;
   options.existing = Existing::Continue;
+  options.commit_timeout = std::chrono::minutes(10);  // a machine under load is no failure
   Hook hook(options, std::make_shared<ToldStore>(directory, whereabouts, option == "--reversed"));
   for (std::int64_t step = hook.step() + 1; step < kSteps; ++step) {
     whereabouts.phase = Phase::NextStep;
@@ -127,7 +130,8 @@ void train(const std::string& directory, int pipe, Whereabouts& whereabouts,
       whereabouts.phase = Phase::NextStep;
       hook.end_step();
       whereabouts.phase = Phase::Outside;
-      acknowledge(pipe, hook.committed_step());
+      if (hook.committed_step() != step) std::exit(5);
+      acknowledge(pipe, step);
     }
     whereabouts.phase = Phase::Outside;
   }

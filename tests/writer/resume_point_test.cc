@@ -83,6 +83,19 @@ TEST_F(ResumePoint, steps_without_a_mode_count_globally_only) {
   EXPECT_EQ(last(), counters({{Mode::Global, 1}, {Mode::Train, 0}}));
 }
 
+TEST_F(ResumePoint, steps_that_the_caller_numbered_count_by_their_numbers) {
+  WorkerWriter run(store_);
+  save_apart(run, {{3, Mode::Eval, 3}, {5, Mode::Train, 5}});
+  EXPECT_EQ(last(), counters({{Mode::Global, 5}, {Mode::Train, 5}, {Mode::Eval, 3}}));
+}
+
+TEST_F(ResumePoint, steps_with_and_without_numbers_may_be_mixed) {
+  WorkerWriter run(store_);
+  save_apart(run, {{7, Mode::Predict, 7}, {10, Mode::Train, 10}, {11, Mode::Eval, 0}});
+  EXPECT_EQ(last(),
+            counters({{Mode::Global, 11}, {Mode::Train, 10}, {Mode::Eval, 0}, {Mode::Predict, 7}}));
+}
+
 TEST_F(ResumePoint, steps_after_the_last_saved_one_are_known_from_the_close) {
   WorkerWriter run(store_);
   save(run, 0);
@@ -221,12 +234,17 @@ class ResumePointReads : public ResumePoint {
   }
 };
 
-TEST_F(ResumePointReads, only_the_newest_file_where_the_steps_of_the_modes_add_up) {
+TEST_F(ResumePointReads, only_the_newest_files_in_which_every_mode_is_seen) {
   WorkerWriter run(store_);
-  save_apart(run, {0, 1, 2});
+  save_apart(run, {{0, Mode::Train, 0},
+                   {1, Mode::Train, 1},
+                   {2, Mode::Predict, 0},
+                   {3, Mode::Train, 2},
+                   {4, Mode::Eval, 0}});
   damage(0);
   damage(1);
-  EXPECT_EQ(last(), counters({{Mode::Global, 2}, {Mode::Train, 2}}));
+  EXPECT_EQ(last(),
+            counters({{Mode::Global, 4}, {Mode::Train, 2}, {Mode::Eval, 0}, {Mode::Predict, 0}}));
   EXPECT_THAT(log_.lines(), IsEmpty());
 }
 

@@ -1,7 +1,8 @@
-// A run may have gigabytes of index, and where it goes on is nearly always in its newest file. Two
-// things can be known without reading the older ones: rows up to the step at which an attempt was
-// closed are covered by the counters it left in the collections file; and where the modes' steps
-// add up to the global step, no other mode can have had any.
+// A run may have gigabytes of index, and where it goes on is nearly always in its newest files. The
+// older ones are read only while a mode may still be found in them: rows up to the step at which an
+// attempt was closed are covered by the counters it left in the collections file, and once every
+// mode was seen, nothing older counts. That the steps of the modes seen add up to the global step
+// proves nothing: a caller who numbers steps leaves gaps.
 
 #include "resume_point.h"
 
@@ -135,13 +136,7 @@ std::vector<std::pair<SegmentName, ObjectInfo>> segments_of(const Store& store,
 
 // Whether rows before those seen can have nothing new.
 bool complete(const StepCounters& seen) {
-  std::int64_t unseen = seen.global + 1;
-  bool all = true;
-  for (const Mode mode : kCountedModes) {
-    all = all && seen[mode] >= 0;
-    unseen -= std::clamp<std::int64_t>(seen[mode] + 1, 0, std::max<std::int64_t>(unseen, 0) + 1);
-  }
-  return all || (seen.global >= 0 && unseen == 0);
+  return std::ranges::all_of(kCountedModes, [&](Mode mode) { return seen[mode] >= 0; });
 }
 
 // What the worker's index files hold, read from the newest backwards until is_enough(what was seen,

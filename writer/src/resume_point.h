@@ -14,8 +14,8 @@ namespace cupel::writer_detail {
 /// Two sources are joined, and the larger number counts: what the collections file has about the
 /// close of the newest attempt, and the rows in the worker's index files. Of the rows an attempt
 /// that begins at step s hides those of earlier attempts from s on. Index files are read from the
-/// newest backwards, without values, until nothing older can matter: every mode was seen, the steps
-/// seen add up, or the collections file covers the rest.
+/// newest backwards, without values, until nothing older can matter: every mode was seen, or the
+/// collections file covers the rest.
 ///
 /// A last message that a killed process left incomplete is passed over. A damaged file is a
 /// warning; what comes before the damage counts. No writer of this worker may be active. Throws
