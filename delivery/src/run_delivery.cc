@@ -5,11 +5,14 @@
 // come to the remote store in their order. Files of the spool may be damaged: of each attempt, the
 // segments behind the first damaged one stay, and the end of the run is not uploaded, because a
 // reader takes a run that has ended for whole. Failures of the remote store are retried by the
-// uploader; what is not uploaded when deliver() ends stays in the spool for the next process.
+// uploader; what is not uploaded when deliver() ends stays in the spool for the next process. The
+// pointer to the uploader is guarded by a mutex, because any thread may ask for the progress; only
+// the thread that calls begin() and deliver() changes it.
 
 #include "cupel/delivery/run_delivery.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -54,6 +57,9 @@ class RunDelivery::State {
   void sealed(const SegmentName& name, const SealReport& report);
   void collections_changed();
   NotUploaded deliver(Clock::time_point until, const std::function<bool()>& goes_on);
+  UploadProgress progress() const;
+  std::optional<Clock::time_point> waiting_since() const;
+  void halt() noexcept { *halted_ = true; }
   bool has_ended() const noexcept { return ended && !is_superseded; }
   std::vector<std::string> problems_so_far() const;
 
@@ -64,10 +70,8 @@ class RunDelivery::State {
   SpoolRoom room;
   StoreAtStart at_start;
   SealReport sealing;
-  bool ended = false;                  // the worker's part of the run
-  bool is_superseded = false;          // a later attempt has continued the run elsewhere
-  std::unique_ptr<Uploader> uploader;  // from begin() to deliver()
-  UploadProgress last_progress;        // of the uploader at the end of deliver()
+  bool ended = false;          // the worker's part of the run
+  bool is_superseded = false;  // a later attempt has continued the run elsewhere
 
  private:
   LocalStore& run() { return spool.run(); }
@@ -75,16 +79,25 @@ class RunDelivery::State {
   void compare_with_remote();
   void set_aside(const std::string& run_name);
   std::size_t add_left_segments();
-  void add(const SegmentName& segment, Uploader::Origin origin);
+  void add(const SegmentName& segment, Uploader::Origin origin) CUPEL_REQUIRES(mutex_);
   void add_problem(std::string text);
   void add_damage(const SealReport& report);
   void finish();
+  // For the thread that begins and delivers.
+  Uploader& uploader() const;
+  void end_uploading(bool is_finished);
   NotUploaded what_is_left();
 
   std::optional<StoreFull> no_room_;  // to seal a segment that an earlier process left
   bool uploads_end_ = false;          // since finish()
-  bool is_delivered_ = false;
+  bool has_begun_ = false;
+  // The threads of the uploader share the flag. It is set without a lock, which the thread that
+  // halt() interrupts may hold.
+  const std::shared_ptr<std::atomic<bool>> halted_ = std::make_shared<std::atomic<bool>>(false);
   mutable Mutex mutex_;
+  std::unique_ptr<Uploader> uploader_ CUPEL_GUARDED_BY(mutex_);  // from begin() to deliver()
+  UploadProgress last_progress_ CUPEL_GUARDED_BY(mutex_);  // of the uploader that deliver() ended
+  bool is_finished_ CUPEL_GUARDED_BY(mutex_) = false;      // nothing is added any more
   std::vector<std::string> problems_ CUPEL_GUARDED_BY(mutex_);
   bool has_gaps_ CUPEL_GUARDED_BY(mutex_) = false;  // some segments are never uploaded
 };
@@ -102,7 +115,7 @@ RunDelivery::State::State(std::shared_ptr<Store> remote_store, Spool spool_of_ru
 }
 
 RunDelivery::State::~State() {
-  if (uploader || is_delivered_) return;
+  if (has_begun_) return;
   try {
     if (spool.is_empty()) spool.remove(options.stays);  // it was made for nothing
   } catch (const StoreError&) {                         // the next process finds it
@@ -170,15 +183,21 @@ void RunDelivery::State::set_aside(const std::string& run_name) {
 void RunDelivery::State::begin(const std::function<bool()>& goes_on) {
   ended = has_end(run(), worker);
   room.count_files();
-  uploader = std::make_unique<Uploader>(spool.shared_run(), remote, worker, options.upload,
-                                        [this](std::uint64_t bytes) { room.removed(bytes); });
-  if (!is_superseded && run().stat(collections_key(worker))) uploader->collections_changed();
+  const bool has_collections = run().stat(collections_key(worker)).has_value();
+  {
+    const MutexLock lock(mutex_);
+    uploader_ = std::make_unique<Uploader>(
+        spool.shared_run(), remote, worker, options.upload,
+        [this](std::uint64_t bytes) { room.removed(bytes); }, halted_);
+    has_begun_ = true;
+    if (!is_superseded && has_collections) uploader_->collections_changed();
+  }
   if (const std::size_t added = add_left_segments(); added > 0)
     log(LogLevel::Info, "what an earlier process left in " + spool.directory() +
                             " is uploaded first: " + std::to_string(added) + " segments");
   if (!no_room_) return;
   while (room.segments_waiting() > 0) {
-    if (goes_on ? !goes_on() : !uploader->progress().trouble.empty()) throw StoreFull(*no_room_);
+    if (goes_on ? !goes_on() : !progress().trouble.empty()) throw StoreFull(*no_room_);
     room.wait_for_removal(kPollInterval);
   }
   seal_left_segments();
@@ -203,16 +222,16 @@ std::size_t RunDelivery::State::add_left_segments() {
       first = std::min(first, *name);
     }
   }
+  std::size_t added = 0;
   {
     const MutexLock lock(mutex_);
     has_gaps_ = !gaps.empty();
-  }
-  std::size_t added = 0;
-  for (const SegmentName& name : sealed_ones) {
-    const auto gap = gaps.find(name.attempt);
-    if (gap != gaps.end() && gap->second < name) continue;
-    ++added;
-    add(name, Uploader::Origin::LeftBehind);
+    for (const SegmentName& name : sealed_ones) {
+      const auto gap = gaps.find(name.attempt);
+      if (gap != gaps.end() && gap->second < name) continue;
+      ++added;
+      add(name, Uploader::Origin::LeftBehind);
+    }
   }
   if (added < sealed_ones.size())
     add_problem("kept back in " + spool.directory() + ", for what is damaged lies before: " +
@@ -222,21 +241,25 @@ std::size_t RunDelivery::State::add_left_segments() {
 
 void RunDelivery::State::add(const SegmentName& segment, Uploader::Origin origin) {
   room.waits(segment);
-  uploader->add(segment, origin);
+  uploader_->add(segment, origin);
 }
 
 void RunDelivery::State::sealed(const SegmentName& name, const SealReport& report) {
   add_damage(report);
-  if (!room.closed(name)) return;
-  if (report.damaged.empty()) return add(name, Uploader::Origin::Sealed);
   const MutexLock lock(mutex_);
-  has_gaps_ = true;
+  if (!room.closed(name)) return;
+  if (!report.damaged.empty()) {
+    has_gaps_ = true;
+  } else if (!is_finished_) {
+    add(name, Uploader::Origin::Sealed);
+  }
 }
 
 void RunDelivery::State::collections_changed() {
   is_superseded = false;
   room.collections_changed();
-  uploader->collections_changed();
+  const MutexLock lock(mutex_);
+  if (!is_finished_) uploader_->collections_changed();
 }
 
 void RunDelivery::State::finish() {
@@ -244,31 +267,55 @@ void RunDelivery::State::finish() {
   const auto bytes = run().get(key, format_limits().collections_file);
   // Without the collections file nobody knows whose end it is.
   const std::int64_t workers = bytes ? decode_collections_file(key, *bytes).num_workers : 1;
-  const bool has_unsealed = room.has_open_index();
+  ended = ended && has_end(run(), worker);  // the writer may have taken it back
   const MutexLock lock(mutex_);
-  uploads_end_ = bytes && has_ended() && !has_unsealed && !has_gaps_;
-  uploader->finish(uploads_end_ ? Uploader::Ending::Ended : Uploader::Ending::Left, workers);
+  is_finished_ = true;
+  uploads_end_ = bytes && has_ended() && !room.has_open_index() && !has_gaps_;
+  uploader_->finish(uploads_end_ ? Uploader::Ending::Ended : Uploader::Ending::Left, workers);
+}
+
+Uploader& RunDelivery::State::uploader() const {
+  const MutexLock lock(mutex_);
+  return *uploader_;
+}
+
+// The threads of the uploader may take a second to end: the mutex is not held meanwhile.
+void RunDelivery::State::end_uploading(bool is_finished) {
+  std::unique_ptr<Uploader> ending;
+  {
+    const MutexLock lock(mutex_);
+    last_progress_ = uploader_->progress();
+    ending = std::move(uploader_);
+  }
+  if (!is_finished && options.interrupts_remote) remote->interrupt();
+}
+
+UploadProgress RunDelivery::State::progress() const {
+  const MutexLock lock(mutex_);
+  return uploader_ ? uploader_->progress() : last_progress_;
+}
+
+std::optional<Clock::time_point> RunDelivery::State::waiting_since() const {
+  const MutexLock lock(mutex_);
+  return uploader_ ? uploader_->waiting_since() : std::nullopt;
 }
 
 NotUploaded RunDelivery::State::deliver(Clock::time_point until,
                                         const std::function<bool()>& goes_on) {
   finish();
-  while (!uploader->wait_until_finished(goes_on ? std::min(until, Clock::now() + kPollInterval)
-                                                : until)) {
+  while (!uploader().wait_until_finished(goes_on ? std::min(until, Clock::now() + kPollInterval)
+                                                 : until)) {
     if (Clock::now() >= until || (goes_on && !goes_on())) break;
   }
-  const bool all = uploader->wait_until_finished(Clock::now());
-  last_progress = uploader->progress();
-  if (!all && options.interrupts_remote) remote->interrupt();
-  uploader.reset();
-  is_delivered_ = true;
+  const bool all = uploader().wait_until_finished(Clock::now());
+  end_uploading(all);
   NotUploaded left = what_is_left();
   left.end = left.end && !(all && uploads_end_);
   if (all && left.bytes == 0 && !left.end) {
     spool.remove(options.stays);
     return {};
   }
-  left.why = last_progress.trouble;
+  left.why = progress().trouble;
   left.directory = spool.directory();
   return left;
 }
@@ -313,21 +360,17 @@ bool RunDelivery::has_room() const noexcept { return state_->room.has_room(); }
 
 void RunDelivery::stop_waiting_at(Clock::time_point until) { state_->room.stop_waiting_at(until); }
 
-UploadProgress RunDelivery::progress() const {
-  return state_->uploader ? state_->uploader->progress() : state_->last_progress;
-}
+UploadProgress RunDelivery::progress() const { return state_->progress(); }
 
 std::optional<Clock::time_point> RunDelivery::waiting_since() const {
-  return state_->uploader ? state_->uploader->waiting_since() : std::nullopt;
+  return state_->waiting_since();
 }
 
 NotUploaded RunDelivery::deliver(Clock::time_point until, const std::function<bool()>& goes_on) {
   return state_->deliver(until, goes_on);
 }
 
-void RunDelivery::halt() noexcept {
-  if (state_->uploader) state_->uploader->halt();
-}
+void RunDelivery::halt() noexcept { state_->halt(); }
 
 bool RunDelivery::has_ended() const noexcept { return state_->has_ended(); }
 

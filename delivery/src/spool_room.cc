@@ -14,7 +14,8 @@
 //
 // The bytes are counted, not read from the disk at each write: sealed segments by their files when
 // they begin to wait, the growing files by the bytes that were written. Before a write waits, and
-// before the spool counts as nearly full, the growing files are looked at.
+// before the spool counts as nearly full, the growing files are looked at. Where files or disk
+// cannot be examined, the last answer counts: that costs no write and no upload.
 
 #include "spool_room.h"
 
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
 
 namespace cupel::delivery_detail {
 namespace {
@@ -70,9 +72,11 @@ void SpoolRoom::opened(const SegmentName& segment) {
 
 bool SpoolRoom::closed(const SegmentName& segment) {
   const MutexLock lock(mutex_);
-  if (open_.erase(segment) == 0) return false;
-  other_bytes_ += size_of(segment);
-  growing_bytes_ = size_of_growing_files();
+  if (!open_.contains(segment)) return false;
+  const std::uint64_t bytes = size_of(segment), growing = size_of_growing_files();
+  open_.erase(segment);
+  other_bytes_ += bytes;
+  growing_bytes_ = growing - std::min(bytes, growing);
   room_changed();
   return true;
 }
@@ -85,7 +89,7 @@ void SpoolRoom::waits(const SegmentName& segment) {
   ++segments_waiting_;
 }
 
-void SpoolRoom::removed(std::uint64_t bytes) {
+void SpoolRoom::removed(std::uint64_t bytes) noexcept {
   const MutexLock lock(mutex_);
   waiting_bytes_ -= std::min(bytes, waiting_bytes_);
   --segments_waiting_;
@@ -101,21 +105,33 @@ void SpoolRoom::collections_changed() {
 
 bool SpoolRoom::has_open_index() const {
   const MutexLock lock(mutex_);
-  return std::ranges::any_of(
-      open_, [&](const SegmentName& name) { return run_->stat(name.index_key()).has_value(); });
+  return std::ranges::any_of(open_, [&](const SegmentName& name) {
+    try {
+      return run_->stat(name.index_key()).has_value();
+    } catch (const StoreError&) {
+      return true;
+    }
+  });
 }
 
-bool SpoolRoom::is_short_of(std::uint64_t bytes) {
-  if (run_->free_bytes() < disk_reserve_ + bytes) return true;
+bool SpoolRoom::has_room_for(std::uint64_t bytes) {
   const auto has_bytes = [&]() CUPEL_REQUIRES(mutex_) {
     return waiting_bytes_ + growing_bytes_ + other_bytes_ + bytes <= most_bytes_;
   };
-  if (has_bytes()) return false;
-  growing_bytes_ = size_of_growing_files();
-  return !has_bytes();
+  if (!has_bytes()) growing_bytes_ = size_of_growing_files();
+  return has_bytes() && run_->free_bytes() >= disk_reserve_ + bytes;
 }
 
-void SpoolRoom::room_changed() {
+bool SpoolRoom::is_short_of(std::uint64_t bytes) noexcept {
+  try {
+    return !has_room_for(bytes);
+  } catch (const std::exception& error) {
+    log(LogLevel::Debug, error.what());
+    return nearly_full_;
+  }
+}
+
+void SpoolRoom::room_changed() noexcept {
   nearly_full_ = is_short_of(most_bytes_ / kPartKeptFree);
   changed_.notify_all();
 }

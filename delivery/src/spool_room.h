@@ -38,7 +38,7 @@ class SpoolRoom {
   // A segment that is not open waits for its upload.
   void waits(const SegmentName& segment);
   // A segment of so many bytes was uploaded and removed.
-  void removed(std::uint64_t bytes);
+  void removed(std::uint64_t bytes) noexcept;
   void collections_changed();
 
   // SegmentEvents::room_for().
@@ -51,7 +51,7 @@ class SpoolRoom {
   std::size_t segments_waiting() const noexcept { return segments_waiting_; }
   // Whether the spool can take a step without waiting for uploads.
   bool has_room() const noexcept { return !nearly_full_ || segments_waiting_ == 0; }
-  // Whether an open segment has committed steps.
+  // Whether an open segment has committed steps, or cannot be examined.
   bool has_open_index() const;
 
  private:
@@ -60,8 +60,9 @@ class SpoolRoom {
   std::uint64_t size_of(const std::string& key) const;
   std::uint64_t size_of(const SegmentName& segment) const;
   std::uint64_t size_of_growing_files() const CUPEL_REQUIRES(mutex_);
-  bool is_short_of(std::uint64_t bytes) CUPEL_REQUIRES(mutex_);
-  void room_changed() CUPEL_REQUIRES(mutex_);
+  bool has_room_for(std::uint64_t bytes) CUPEL_REQUIRES(mutex_);
+  bool is_short_of(std::uint64_t bytes) noexcept CUPEL_REQUIRES(mutex_);
+  void room_changed() noexcept CUPEL_REQUIRES(mutex_);
 
   const std::shared_ptr<const LocalStore> run_;
   const std::string collections_key_;

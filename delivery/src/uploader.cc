@@ -40,12 +40,13 @@ struct Failure {
 struct Uploader::State {
   State(std::shared_ptr<Store> run_store, std::shared_ptr<Store> remote_store,
         std::string worker_name, UploadOptions upload_options,
-        std::function<void(std::uint64_t)> removed)
+        std::function<void(std::uint64_t)> removed, HaltFlag halt_flag)
       : run(std::move(run_store)),
         remote(std::move(remote_store)),
         worker(std::move(worker_name)),
         options(upload_options),
         on_removed(std::move(removed)),
+        halted(std::move(halt_flag)),
         queue(static_cast<std::size_t>(options.parallelism), options.most_bytes) {}
 
   void work();
@@ -67,6 +68,7 @@ struct Uploader::State {
   const std::string worker;
   const UploadOptions options;
   const std::function<void(std::uint64_t)> on_removed;
+  const HaltFlag halted;
 
   Mutex mutex;
   ConditionVariable work_to_do, changed;
@@ -81,14 +83,13 @@ struct Uploader::State {
   Clock::time_point failing_since CUPEL_GUARDED_BY(mutex);
   std::minstd_rand random CUPEL_GUARDED_BY(mutex){std::random_device()()};
 
-  std::atomic<bool> halted{false};
   Mutex removing;  // held while files are removed; locked before `mutex`
   bool keeps_files CUPEL_GUARDED_BY(removing) = false;
 };
 
 void Uploader::State::work() {
   MutexLock lock(mutex);
-  while (!stopping && !halted) {
+  while (!stopping && !*halted) {
     const bool may_begin = failures == 0 || (!is_retrying && Clock::now() >= retry_at);
     if (const auto job = may_begin ? queue.next() : std::nullopt) {
       const bool retries = failures > 0;
@@ -98,7 +99,7 @@ void Uploader::State::work() {
       const auto failure = attempt(*job, is_there);
       lock.lock();
       if (retries) is_retrying = false;
-      if (stopping || halted) break;
+      if (stopping || *halted) break;
       report_result(*job, is_there, failure);
       work_to_do.notify_all();
       changed.notify_all();
@@ -219,7 +220,7 @@ bool Uploader::State::upload_values(const UploadQueue::Segment& segment) {
 // The index goes first: values without an index are what a killed process may leave at any time.
 void Uploader::State::remove_uploaded(const UploadQueue::Segment& segment) {
   const MutexLock lock(removing);
-  if (keeps_files || halted) return;
+  if (keeps_files || *halted) return;
   try {
     run->remove(segment.name.index_key());
     run->remove(segment.name.events_key());
@@ -235,9 +236,10 @@ std::int64_t Uploader::State::workers_of_run() {
 }
 
 Uploader::Uploader(std::shared_ptr<Store> run, std::shared_ptr<Store> remote, std::string worker,
-                   UploadOptions options, std::function<void(std::uint64_t)> on_removed)
+                   UploadOptions options, std::function<void(std::uint64_t)> on_removed,
+                   HaltFlag halted)
     : state_(std::make_shared<State>(std::move(run), std::move(remote), std::move(worker), options,
-                                     std::move(on_removed))) {
+                                     std::move(on_removed), std::move(halted))) {
   for (std::int64_t i = 0; i < state_->options.parallelism; ++i) {
     try {
       threads_.start([state = state_] { state->work(); });
@@ -293,8 +295,6 @@ bool Uploader::wait_until_finished(Clock::time_point until) {
   return state_->changed.wait_until(
       lock, until, [&]() CUPEL_REQUIRES(state_->mutex) { return state_->queue.is_finished(); });
 }
-
-void Uploader::halt() noexcept { state_->halted = true; }
 
 UploadProgress Uploader::progress() const {
   const MutexLock lock(state_->mutex);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,9 +29,13 @@ class Uploader {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `on_removed` is called by any thread with the number of bytes that were uploaded and removed.
+  using HaltFlag = std::shared_ptr<const std::atomic<bool>>;
+
+  // `on_removed` is called by any thread with the number of bytes that were uploaded and removed,
+  // and throws nothing. When `halted` becomes true, no further request begins: the process exits.
   Uploader(std::shared_ptr<Store> run, std::shared_ptr<Store> remote, std::string worker,
-           UploadOptions options, std::function<void(std::uint64_t bytes)> on_removed = {});
+           UploadOptions options, std::function<void(std::uint64_t bytes)> on_removed = {},
+           HaltFlag halted = std::make_shared<std::atomic<bool>>(false));
   // Gives up the uploads that are not done; their files stay. Waits for requests that are under way
   // for one second at most. No file is removed afterwards.
   ~Uploader();
@@ -55,10 +60,6 @@ class Uploader {
   UploadProgress progress() const;
   // When the segment was added that waits longest; nothing if none waits.
   std::optional<Clock::time_point> waiting_since() const;
-
-  // Begins no further request: the process exits. Takes no lock, because the caller may have
-  // interrupted the thread that holds it.
-  void halt() noexcept;
 
  private:
   struct State;

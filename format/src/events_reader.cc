@@ -404,7 +404,11 @@ SegmentEnd EventsReader::walk(const State::OnBatch& on_batch, std::uint64_t unti
 }
 
 std::vector<std::byte> EventsReader::file_end() const {
-  return ipc_file_end(state_->schema, state_->messages);
+  const State& s = *state_;
+  std::vector<std::byte> end = ipc_file_end(s.schema, s.messages);
+  if (end.size() > format_limits().events_footer + kEndOfStream + kLengthAndMagic)
+    s.fail(s.consumed, "the batches need a footer that is too long");
+  return end;
 }
 
 }  // namespace cupel

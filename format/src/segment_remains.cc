@@ -2,8 +2,8 @@
 // the rows that were read. The events file keeps its bytes, up to the batch with the last committed
 // value, and gets a footer that lists these batches where they are: EventsReader found them by
 // walking the file, so any encoder may have written them. Everything that is read is checked, and
-// damage in the kept part is FormatError. The functions have no state; the caller's thread runs
-// them.
+// damage in the kept part is FormatError, as are more batches than a footer may list. The functions
+// have no state; the caller's thread runs them.
 
 #include "cupel/format/segment_remains.h"
 

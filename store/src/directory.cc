@@ -31,15 +31,6 @@ bool sync(const Descriptor& directory) noexcept {
   return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
 }
 
-/// Fsyncs the directory that `path` is in.
-bool sync_above(const std::string& path) {
-  // A path may end with slashes.
-  const std::size_t last = path.find_last_not_of('/');
-  const std::size_t slash = last == std::string::npos ? 0 : path.rfind('/', last) + 1;
-  const Descriptor above = open_path(path.substr(0, slash).c_str(), kDirectory);
-  return above && sync(above);
-}
-
 /// Calls `step(directory, name)` for each part of a path, with the directory of the part. `step`
 /// returns the directory for the next part.
 template <class Step>
@@ -133,6 +124,14 @@ class Lister {
 };
 
 }  // namespace
+
+bool sync_above(const std::string& path) {
+  // A path may end with slashes.
+  const std::size_t last = path.find_last_not_of('/');
+  const std::size_t slash = last == std::string::npos ? 0 : path.rfind('/', last) + 1;
+  const Descriptor above = open_path(path.substr(0, slash).c_str(), kDirectory);
+  return above && sync(above);
+}
 
 KeyParts split_key(std::string_view key) {
   const std::size_t slash = key.rfind('/');

@@ -21,6 +21,9 @@ KeyParts split_key(std::string_view key);
 /// Whether missing directories are made, and whether their names are made durable at once.
 enum class Missing { Fail, Make, MakeDurable };
 
+/// Fsyncs the directory that `path` is in; on failure false and errno. For make_directories().
+bool sync_above(const std::string& path);
+
 /// Opens `directory`, a key's directory part, below `root`; no link below the root is followed. On
 /// failure an empty descriptor and errno.
 Descriptor open_directory(const std::string& root, std::string_view directory,

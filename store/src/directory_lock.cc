@@ -71,7 +71,8 @@ std::unique_ptr<DirectoryLock> DirectoryLock::try_acquire(const std::string& dir
   using store_detail::fail;
   if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos)
     throw UsageError("A lock must have the name of a file: '" + std::string(name) + "'");
-  if (!make_directories(directory, access)) fail(directory, name, "make the directory", errno);
+  if (!make_directories(directory, access, store_detail::sync_above))
+    fail(directory, name, "make the directory", errno);
   const std::string path = directory + "/" + std::string(name);
   const MutexLock guard(held().mutex);
   for (;;) {

@@ -301,7 +301,8 @@ void LocalStore::remove(std::string_view key) try {
 }
 
 void LocalStore::hold_directory() {
-  if (!make_directories(root_, access_)) fail(root_, "", "make the directory", errno);
+  if (!make_directories(root_, access_, store_detail::sync_above))
+    fail(root_, "", "make the directory", errno);
   Descriptor directory = store_detail::open_path(root_.c_str(), O_PATH | O_DIRECTORY);
   if (!directory) fail(root_, "", "open the directory", errno);
   held_directory_ = std::make_unique<Descriptor>(std::move(directory));

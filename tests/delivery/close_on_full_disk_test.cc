@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -150,6 +151,47 @@ TEST_F(CloseOnFullDisk, what_no_later_step_can_throw_is_told_in_the_report) {
   EXPECT_THAT(report.problems,
               ElementsAre(HasSubstr("step 3 is left out"), HasSubstr("step 2 is lost")));
   EXPECT_THAT(logged_, AllOf(HasSubstr("step 3 is left out"), HasSubstr("step 2 is lost")));
+}
+
+// The segment that a full disk has cut off is tried again every 100 ms. Here it could be sealed
+// when the upload threads are being ended, which takes a second while a request hangs.
+TEST_F(CloseOnFullDisk, nothing_is_sealed_while_the_delivery_ends) {
+  options.segment_age = 400ms;
+  options.commit_timeout = 1h;
+  options.close_timeout = 50ms;
+  auto hook = make_hook();
+  remote_->block();
+  train(*hook, 3);
+  hook->next_step();
+  std::optional<FileSizeLimit> limit(0);
+  hook->save_scalar("loss", 3);
+  hook->next_step();
+  std::jthread making_room([&] {
+    std::this_thread::sleep_for(200ms);
+    limit.reset();
+  });
+  const HookReport report = hook->close();
+  making_room.join();
+  EXPECT_EQ(report.steps_committed, 3);
+  EXPECT_EQ(report.last_committed_step, 2);
+  EXPECT_EQ(report.steps_dropped, 1);
+  EXPECT_EQ(report.steps_not_uploaded, 3);
+  hook.reset();
+  remote_->unblock();
+  EXPECT_TRUE(deliver().ok());
+  EXPECT_EQ(defect(2), "");
+}
+
+TEST_F(CloseOnFullDisk, a_delivery_that_fails_names_the_spool) {
+  options.commit_timeout = 1h;
+  auto hook = make_hook();
+  train(*hook, 3);
+  hook->next_step();
+  const std::string garbage = "{";
+  LocalStore(spool_directory()).put(collections_key("worker_0"), std::as_bytes(std::span(garbage)));
+  const FileSizeLimit limit(0);  // close() does not write that file again
+  EXPECT_THAT(hook->close().problems, Contains(AllOf(HasSubstr("cupel sync " + spool_directory()),
+                                                     HasSubstr("collections"))));
 }
 
 }  // namespace

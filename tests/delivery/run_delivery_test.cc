@@ -2,13 +2,18 @@
 
 #include "cupel/delivery/run_delivery.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +21,34 @@
 #include "cupel/delivery/end_of_run.h"
 #include "spool_fixture.h"
 #include "trial/run_builder.h"
+
+namespace {
+
+std::atomic<bool> fails_statvfs{false};
+std::atomic<int> failures_of_statx{0};  // of files of segments, to come
+
+}  // namespace
+
+// In place of the system's, in the whole program: a disk that cannot be examined.
+extern "C" int statvfs(const char* path, struct statvfs* facts) noexcept {
+  static const auto real =
+      reinterpret_cast<int (*)(const char*, struct statvfs*)>(::dlsym(RTLD_NEXT, "statvfs"));
+  if (!fails_statvfs) return real(path, facts);
+  errno = EIO;
+  return -1;
+}
+
+extern "C" int statx(int directory, const char* name, int flags, unsigned mask,
+                     struct statx* facts) noexcept {
+  static const auto real =
+      reinterpret_cast<int (*)(int, const char*, int, unsigned, struct statx*)>(
+          ::dlsym(RTLD_NEXT, "statx"));
+  if (failures_of_statx == 0 || !std::string_view(name).ends_with(".arrow"))
+    return real(directory, name, flags, mask, facts);
+  --failures_of_statx;
+  errno = EIO;
+  return -1;
+}
 
 namespace cupel {
 namespace {
@@ -32,6 +65,10 @@ constexpr std::uint64_t kMiB = 1U << 20U;
 // A writer that saves steps of one segment each and reports them.
 class RunDeliveryTest : public SpoolTest {
  protected:
+  ~RunDeliveryTest() override {
+    fails_statvfs = false;
+    failures_of_statx = 0;
+  }
   void start(std::uint64_t spool_bytes = 16 * kMiB, std::int64_t num_workers = 1) {
     RunDeliveryOptions how;
     how.spool_bytes = spool_bytes;
@@ -221,6 +258,83 @@ TEST_F(RunDeliveryTest, of_several_workers_the_last_one_ends_the_run_in_the_remo
   EXPECT_FALSE(store->stat(kEndMarker));
   write_end(*remote_, "worker_1", 2);
   EXPECT_TRUE(store->stat(kEndMarker));
+}
+
+TEST_F(RunDeliveryTest, a_segment_that_is_sealed_after_the_delivery_stays_in_the_spool) {
+  start();
+  save_and_seal(0);
+  const SegmentName name = save(1);
+  end();
+  EXPECT_EQ(deliver().steps, 1);
+  writer_->seal();
+  delivery_->sealed(name, {.sealed = 1});
+  delivery_->collections_changed();
+  EXPECT_THAT(steps_there(), ElementsAre(0));
+  EXPECT_FALSE(delivery_->waiting_since());
+  delivery_.reset();
+  EXPECT_TRUE(SpoolTest::deliver().ok());
+  EXPECT_THAT(steps_there(), ElementsAre(0, 1));
+  EXPECT_TRUE(open_trial()->ended());
+}
+
+TEST_F(RunDeliveryTest, an_end_that_is_taken_back_is_not_uploaded) {
+  start();
+  save_and_seal(0);
+  end();
+  remove_end(delivery_->run(), "worker_0", 1);
+  EXPECT_FALSE(deliver().end);
+  EXPECT_THAT(steps_there(), ElementsAre(0));
+  EXPECT_FALSE(open_trial()->ended());
+  EXPECT_FALSE(delivery_->has_ended());
+}
+
+TEST_F(RunDeliveryTest, threads_may_ask_for_the_progress_while_the_delivery_ends) {
+  start();
+  remote_->block();
+  save_and_seal(0);
+  std::atomic<bool> is_delivered = false;
+  std::jthread asking([&] {
+    while (!is_delivered) {
+      delivery_->waiting_since();
+      EXPECT_LE(delivery_->progress().segments_waiting, 1U);
+    }
+    delivery_->halt();
+  });
+  EXPECT_EQ(deliver(20ms).steps, 1);
+  is_delivered = true;
+  asking.join();
+  EXPECT_EQ(delivery_->progress().segments_waiting, 1U);
+  remote_->unblock();
+}
+
+TEST_F(RunDeliveryTest, uploads_go_on_where_the_disk_cannot_be_examined) {
+  start();
+  remote_->block();
+  save_and_seal(0);
+  save_and_seal(1);
+  fails_statvfs = true;
+  remote_->unblock();
+  EXPECT_EQ(deliver().directory, "");
+  EXPECT_THAT(steps_there(), ElementsAre(0, 1));
+}
+
+TEST_F(RunDeliveryTest, a_write_is_done_where_the_disk_cannot_be_examined_behind_it) {
+  start();
+  EXPECT_EQ(delivery_->room_for(1, [] { fails_statvfs = true; }), SegmentEvents::Room::Enough);
+  EXPECT_TRUE(delivery_->has_room());
+}
+
+TEST_F(RunDeliveryTest, a_segment_that_cannot_be_examined_keeps_the_end_back) {
+  start();
+  save_and_seal(0);
+  const SegmentName name = save(1);
+  end();
+  delivery_->run().remove(name.index_key());
+  delivery_->run().remove(name.events_key());
+  failures_of_statx = 1;
+  EXPECT_TRUE(deliver().end);
+  EXPECT_EQ(failures_of_statx, 0);
+  EXPECT_FALSE(open_trial()->ended());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/format/events_writer.h"
+#include "cupel/format/format_limits.h"
 #include "segment_sample.h"
 
 namespace cupel {
@@ -126,6 +127,21 @@ TEST(EventsRemains, an_open_file_gets_the_footer_that_its_writer_would_have_writ
   EventsSample sample(3);
   const Bytes open = sample.file;
   EXPECT_EQ(sealed_by(open, remains_of(open, sample.values_ends[2])), sample.sealed());
+}
+
+TEST(EventsRemains, a_footer_that_no_reader_takes_is_an_error) {
+  constexpr std::uint64_t kBesideFooter = 18;  // end-of-stream, length and magic
+  const EventsSample sample(3);
+  const std::uint64_t values_end = sample.values_ends[2];
+  const std::uint64_t footer = remains_of(sample.file, values_end).footer.size() - kBesideFooter;
+  {
+    const format_detail::FormatLimitsForTest limits({.events_footer = footer});
+    Bytes sealed = sealed_by(sample.file, remains_of(sample.file, values_end));
+    EXPECT_EQ(remains_of(sealed, values_end).end, SegmentEnd::Sealed);
+  }
+  const format_detail::FormatLimitsForTest limits({.events_footer = footer - 1});
+  EXPECT_THAT([&] { remains_of(sample.file, values_end); },
+              ::testing::ThrowsMessage<FormatError>(HasSubstr("footer")));
 }
 
 TEST(EventsRemains, a_sealed_file_stays_as_it_is) {

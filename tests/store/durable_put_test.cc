@@ -1,4 +1,5 @@
-// What a durable put makes durable: the file, and its name in each directory up to the root.
+// What a durable put makes durable: the file, and its name in each directory up to the root. The
+// name of the root itself is made durable by the call that makes the directory.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,10 @@ using ::testing::IsSupersetOf;
 
 class DurablePut : public ::testing::Test {
  protected:
+  DurablePut() {
+    const std::lock_guard lock(flushed_mutex);
+    flushed.clear();
+  }
   ~DurablePut() override { records_flushes = false; }
 
   // Returns the directories that a put into directories of earlier writes flushes.
@@ -74,6 +79,23 @@ TEST_F(DurablePut, flushes_each_directory_from_the_root_to_the_object) {
   const std::string root = scratch_.path();
   EXPECT_THAT(flushed_by_put(Durability::Durable),
               IsSupersetOf({root, root + "/a", root + "/a/b"}));
+}
+
+TEST_F(DurablePut, has_a_root_whose_name_is_durable_since_it_was_locked) {
+  records_flushes = true;
+  const auto lock = DirectoryLock::try_acquire(scratch_.path() + "/runs/a", "worker_0.lock");
+  records_flushes = false;
+  ASSERT_NE(lock, nullptr);
+  const std::lock_guard guard(flushed_mutex);
+  EXPECT_THAT(flushed, IsSupersetOf({scratch_.path(), scratch_.path() + "/runs"}));
+}
+
+TEST_F(DurablePut, has_a_root_whose_name_is_durable_since_it_is_held) {
+  records_flushes = true;
+  LocalStore(scratch_.path() + "/runs/a").hold_directory();
+  records_flushes = false;
+  const std::lock_guard guard(flushed_mutex);
+  EXPECT_THAT(flushed, IsSupersetOf({scratch_.path(), scratch_.path() + "/runs"}));
 }
 
 TEST_F(DurablePut, a_cached_put_flushes_nothing) {

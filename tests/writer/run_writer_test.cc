@@ -14,6 +14,7 @@
 
 #include "core/log_capture.h"
 #include "cupel/core/error.h"
+#include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "cupel/store/local_store.h"
 #include "cupel/trial/trial.h"
@@ -215,6 +216,24 @@ TEST_F(RunWriterTest, workers_write_one_run_that_ends_with_the_last) {
   expect_undamaged();
 }
 
+TEST_F(RunWriterTest, workers_are_written_one_after_another_in_any_order) {
+  for (const char* const worker : {"worker_1", "worker_2", "worker_0"}) {
+    EXPECT_FALSE(fs::exists(run()) && open()->ended());
+    RunWriter writer(run(), worker, 3, {});
+    writer.step(0, Mode::Train, 0);
+    save_scalar(writer, "loss", 1);
+    writer.end_run();
+  }
+  EXPECT_TRUE(open()->ended());
+  {
+    RunWriter writer(run(), "worker_2", 3, {}, {.existing = Existing::Continue});
+    EXPECT_FALSE(open()->ended()) << "until the worker ends again";
+    writer.end_run();
+  }
+  EXPECT_TRUE(open()->ended());
+  expect_undamaged();
+}
+
 TEST_F(RunWriterTest, a_step_without_values_does_not_exist) {
   const auto writer = make();
   writer->step(0, Mode::Train, 0);
@@ -387,6 +406,45 @@ TEST_F(RunWriterTest, a_writer_that_makes_no_sense_is_refused_before_it_writes) 
   EXPECT_THAT([] { RunWriter("s3://bucket/run", "worker_0", 1, {}); },
               ThrowsMessage<UsageError>(HasSubstr("writes into a directory")));
   EXPECT_FALSE(fs::exists(run()));
+}
+
+TEST_F(RunWriterTest, collections_that_are_too_large_leave_the_run_as_it_is) {
+  const format_detail::FormatLimitsForTest limits({.written_collections_file = 4096});
+  const Collections large =
+      collections_of({with_reductions("a", std::string(5000, 'x'), {.reductions = {"mean"}})});
+  const auto is_refused = ThrowsMessage<UsageError>(HasSubstr("at most 4096"));
+  EXPECT_THAT([&] { make(large); }, is_refused);
+  EXPECT_FALSE(fs::exists(run()));
+  const auto writer = make();
+  writer->step(0, Mode::Train, 0);
+  save_scalar(*writer, "loss", 1);
+  writer->end_run();
+  for (const Existing existing : {Existing::Replace, Existing::Continue}) {
+    EXPECT_THAT([&] { make(large, {.existing = existing}); }, is_refused);
+    EXPECT_TRUE(open()->ended());
+    EXPECT_THAT(open()->steps(), ElementsAre(0));
+  }
+}
+
+// The file gets the numbers of the last steps when the run ends.
+TEST_F(RunWriterTest, collections_that_are_written_have_room_for_their_numbers_at_the_end) {
+  constexpr std::int64_t kGreat = std::int64_t{1} << 62;
+  int written = 0;
+  for (std::size_t length = 200; length < 2048; length += 7) {
+    const format_detail::FormatLimitsForTest limits({.written_collections_file = 2048});
+    std::unique_ptr<RunWriter> writer;
+    try {
+      writer = make(collections_of({with_reductions("a", std::string(length, 'x'), {})}),
+                    {.existing = Existing::Replace});
+    } catch (const UsageError&) {
+      continue;
+    }
+    writer->step(kGreat, Mode::Train, kGreat);
+    writer->step(kGreat + 1, Mode::Eval, kGreat);
+    writer->end_run();
+    ++written;
+  }
+  EXPECT_GT(written, 0);
 }
 
 TEST_F(RunWriterTest, a_worker_has_one_writer_at_a_time) {

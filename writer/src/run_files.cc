@@ -68,7 +68,8 @@ std::string expand_out_dir(const std::string& out_dir) {
   return result;
 }
 
-RunFiles::RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options)
+RunFiles::RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options,
+                   WorkerOrder order)
     : store_(stores.run),
       events_(stores.events),
       worker_(options.worker),
@@ -76,10 +77,10 @@ RunFiles::RunFiles(const Stores& stores, const std::string& directory, const Hoo
   check_worker_name(worker_);
   if (!directory.empty())
     lock_ = WorkerLock::acquire(directory, worker_, directory, FileAccess::Umask);
-  settle_existing_run(stores.at_start, options.existing);
+  settle_existing_run(stores.at_start, options.existing, order);
 }
 
-void RunFiles::settle_existing_run(Store& store, Existing existing) {
+void RunFiles::settle_existing_run(Store& store, Existing existing, WorkerOrder order) {
   const bool finished = store.stat(kEndMarker).has_value();
   if (finished && existing == Existing::Refuse) {
     throw UsageError(
@@ -96,14 +97,13 @@ void RunFiles::settle_existing_run(Store& store, Existing existing) {
     }
   }
   store.remove(kEndMarker);
-  if (worker_ == kChief) {
-    // No worker can have ended, or been asked to stop, before the chief began.
+  if (worker_ == kChief && order == WorkerOrder::ChiefFirst) {
     for (const ObjectInfo& object : store.list(kEndedPrefix)) store.remove(object.key);
-    store.remove(kStopFile);
   } else {
     store.remove(ended_key(worker_));
-    if (num_workers_ == 1) store.remove(kStopFile);
   }
+  // No worker was asked to stop before the chief began.
+  if (worker_ == kChief || num_workers_ == 1) store.remove(kStopFile);
 
   for (const ObjectInfo& object : store.list(kCollectionsPrefix)) {
     const auto worker = parse_collections_key(object.key);

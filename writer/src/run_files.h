@@ -32,10 +32,15 @@ class RunFiles {
     SegmentEvents* events = nullptr;  // where `run` is delivered to another store
   };
 
+  // The order in which the workers of a run begin. ChiefFirst: no worker has ended before the chief
+  // begins, which removes the markers of all workers. Any: each worker removes its own marker only.
+  enum class WorkerOrder { ChiefFirst, Any };
+
   // `directory` is the local directory of the store, "" if it has none; then there is no lock.
   // Throws UsageError for a finished run that must not be reused, and for a second writer of the
   // same worker; StoreError.
-  RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options);
+  RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options,
+           WorkerOrder order = WorkerOrder::ChiefFirst);
 
   const std::string& run() const noexcept { return run_; }
   const std::string& worker() const noexcept { return worker_; }
@@ -57,7 +62,7 @@ class RunFiles {
   void take_back_end();
 
  private:
-  void settle_existing_run(Store& store, Existing existing);
+  void settle_existing_run(Store& store, Existing existing, WorkerOrder order);
   std::int32_t first_unused_attempt(const Store& store) const;
   void remove_own_segments(Store& store);
 

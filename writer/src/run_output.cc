@@ -191,9 +191,20 @@ Delivery RunOutput::deliver(Clock::time_point until) noexcept {
       delivery.problems.push_back("the store refused what was uploaded: " + refusal);
     add_not_uploaded(left, delivery);
   } catch (const std::exception& error) {
-    log(LogLevel::Error, error.what());
+    add_failure(error.what(), delivery);
   }
   return delivery;
+}
+
+void RunOutput::add_failure(const char* why, Delivery& delivery) noexcept {
+  try {
+    std::string what = "not everything may be uploaded to " + store_->location() + " (" + why +
+                       "); \"cupel sync " + delivery_->run().location() + "\" does it";
+    log(LogLevel::Error, what);
+    delivery.problems.push_back(std::move(what));
+  } catch (const std::exception&) {  // there is no memory for the text
+    log(LogLevel::Error, why);
+  }
 }
 
 void RunOutput::add_not_uploaded(const NotUploaded& left, Delivery& delivery) const {

@@ -96,6 +96,7 @@ class RunOutput {
   template <class Write>
   bool fits(Write&& write);
   void add_not_uploaded(const NotUploaded& left, Delivery& delivery) const;
+  void add_failure(const char* why, Delivery& delivery) noexcept;
 
   const HookOptions& options_;
   std::shared_ptr<Store> store_;         // the run's, perhaps a remote one

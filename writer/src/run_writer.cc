@@ -14,6 +14,7 @@
 #include <chrono>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/core/printable.h"
+#include "cupel/format/collections_file.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/stats/statistics.h"
 #include "cupel/store/local_store.h"
@@ -41,6 +43,7 @@ using namespace writer_detail;
 namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20U;
+constexpr std::size_t kLongRunName = 64;               // of a run that another program began
 constexpr auto kNoAge = std::chrono::hours(24 * 365);  // a segment is sealed by its size alone
 
 std::int64_t now_in_microseconds() {
@@ -69,6 +72,26 @@ HookOptions hook_options_of(const std::string& worker, std::int64_t num_workers,
   return result;
 }
 
+void check_size_of_collections(std::uint64_t bytes) {
+  const std::uint64_t most = format_limits().written_collections_file;
+  if (bytes > most)
+    throw UsageError("the collections take " + std::to_string(bytes) +
+                     " bytes, and readers of a run open a collections file of at most " +
+                     std::to_string(most));
+}
+
+// Returns the collections if their file is small enough, also with the numbers of the last steps,
+// which end_run() adds. Asked before anything of the run is changed.
+Collections that_readers_take(Collections collections, const HookOptions& options) {
+  constexpr std::int64_t kGreatestStep = std::numeric_limits<std::int64_t>::max();
+  CollectionsFile file{options.num_workers.value_or(1), std::string(kLongRunName, 'f'),
+                       options.worker, std::numeric_limits<std::int32_t>::max() - 1,
+                       std::move(collections)};
+  for (const Mode mode : kAllModes) file.steps.emplace(mode, kGreatestStep);
+  check_size_of_collections(encode_collections_file(file).size());
+  return std::move(file.collections);
+}
+
 // Collections that are due at every step.
 Collections always_due(Collections collections) {
   for (auto& [name, collection] : collections) {
@@ -87,11 +110,11 @@ struct RunWriter::State {
       : State(directory, all, hook_options_of(worker, num_workers, all, options), options) {}
   State(const std::string& directory, const Collections& all, const HookOptions& hook_options,
         const RunWriterOptions& options)
-      : collections(all),
+      : collections(that_readers_take(all, hook_options)),
         sync(options.sync),
         plan(always_due(all), hook_options),
         store(directory_of(directory)),
-        files({store, store}, store.location(), hook_options) {
+        files({store, store}, store.location(), hook_options, RunFiles::WorkerOrder::Any) {
     store.hold_directory();
     SegmentPolicy policy{
         files.run(),    files.worker(),        files.attempt(), write_collections({}),
@@ -147,11 +170,7 @@ void RunWriter::State::require_usable() const {
 
 std::uint32_t RunWriter::State::write_collections(const StepCounters& at_close) {
   const std::vector<std::byte> file = files.collections_file(collections, at_close, 0);
-  const std::uint64_t most = format_limits().written_collections_file;
-  if (file.size() > most)
-    throw UsageError("the collections take " + std::to_string(file.size()) +
-                     " bytes, and readers of a run open a collections file of at most " +
-                     std::to_string(most));
+  check_size_of_collections(file.size());
   files.write_collections(file, sync == Sync::Off ? Durability::Cached : Durability::Durable,
                           false);
   return crc32c(file);
@@ -196,7 +215,9 @@ void RunWriter::State::keep(Record& record, const TensorView& view) {
   }
   if (!values.empty() && values.size() + length > kBatchBytes)
     write([&] { write_batch(header->step); });
-  in_values.reserve(in_values.size() + 1);
+  // Room for the pointer first: no bytes may be in `values` without their record.
+  if (in_values.size() == in_values.capacity())
+    in_values.reserve(std::max<std::size_t>(2 * in_values.capacity(), 64));
   const std::size_t begin = values.size();
   values.resize(begin + static_cast<std::size_t>(length));
   write_value(view, values.data() + begin);

@@ -335,6 +335,7 @@ void StepPipeline::leave_last_note() noexcept {
 
 void StepPipeline::close(Clock::time_point until) noexcept {
   if (journal_.has_failed()) leave_last_note();
+  end_writing();
   Delivery delivery = output_->deliver(until);
   HookReport& report = journal_.numbers();
   report.steps_not_uploaded = delivery.steps_left;
@@ -347,25 +348,25 @@ void StepPipeline::close(Clock::time_point until) noexcept {
   } catch (const std::exception&) {
     log(LogLevel::Warning, "no memory for all texts of the hook's report");
   }
-  fill_report();
-  recorder_.reset();
-  writer_.reset();
+  report.waiting = gate_.share_of_time(waited_ + pool_->waited());
   output_.reset();
   metrics_.reset();
   pool_.reset();
 }
 
-void StepPipeline::fill_report() noexcept {
+// Ends the background writer, which seals segments by their age: the output takes no segment any
+// more when it delivers.
+void StepPipeline::end_writing() noexcept {
+  if (!writer_) return;
+  writer_->wait_until_idle();
+  const WriterProgress progress = writer_->progress();
   HookReport& report = journal_.numbers();
-  if (writer_) {
-    writer_->wait_until_idle();
-    const WriterProgress progress = writer_->progress();
-    report.steps_committed = progress.steps;
-    report.last_committed_step = progress.committed_step;
-    report.rows = report.tensors_saved = progress.rows;
-    report.value_bytes = progress.value_bytes;
-  }
-  report.waiting = gate_.share_of_time(waited_ + pool_->waited());
+  report.steps_committed = progress.steps;
+  report.last_committed_step = progress.committed_step;
+  report.rows = report.tensors_saved = progress.rows;
+  report.value_bytes = progress.value_bytes;
+  recorder_.reset();
+  writer_.reset();
 }
 
 void StepPipeline::halt() noexcept {

@@ -76,7 +76,7 @@ class StepPipeline final : public StepSink {
   void write_the_rest();
   void write_end();
   void leave_last_note() noexcept;
-  void fill_report() noexcept;
+  void end_writing() noexcept;
 
   const HookOptions& options_;
   StepClock& clock_;

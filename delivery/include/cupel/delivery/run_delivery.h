@@ -99,7 +99,7 @@ class RunDelivery final : public SegmentEvents {
   /// Waits until everything is uploaded, until `until` at most and as long as `goes_on` returns
   /// true, which is asked every 50 ms. The end of the run is uploaded last, unless a segment before
   /// it is damaged or not sealed. Then ends uploading. Removes the spool if nothing is left.
-  /// Returns the rest. No event may follow.
+  /// Returns the rest. What later events report stays in the spool.
   NotUploaded deliver(Clock::time_point until, const std::function<bool()>& goes_on = {});
   /// Begins no further request: the process exits.
   void halt() noexcept;

@@ -51,7 +51,7 @@ class EventsReader {
 
   /// The bytes that seal the file behind the messages that were read: end-of-stream, and a footer
   /// that lists the batches at their places in the file, whichever encoder wrote them. The schema
-  /// must have been read.
+  /// must have been read. Throws FormatError where readers would not take a footer so long.
   std::vector<std::byte> file_end() const;
 
   /// The place at which the last whole message ends.

@@ -53,8 +53,9 @@ class LocalStore final : public Store {
   LockState lock_state(std::string_view name) const noexcept override;
   std::unique_ptr<Watch> watch(std::string_view prefix = {}) const override;
 
-  /// Makes the directory if it is missing, and keeps it open: when another directory has its path
-  /// later, or none, every call that writes is a StoreError. Call it before all other functions.
+  /// Makes the directory if it is missing, durably, and keeps it open: when another directory has
+  /// its path later, or none, every call that writes is a StoreError. Call it before all other
+  /// functions.
   void hold_directory();
   /// Cuts an object back to its first `size` bytes; a shorter object is a StoreError. The object
   /// keeps its identity.
@@ -76,8 +77,8 @@ class LocalStore final : public Store {
 /// holds it. The file names the host that locked it last.
 class DirectoryLock {
  public:
-  /// Locks `<directory>/<name>`, and creates both. Returns null if another process or object holds
-  /// the lock. Throws StoreError when the file cannot be made.
+  /// Locks `<directory>/<name>`, and creates both, the directory durably. Returns null if another
+  /// process or object holds the lock. Throws StoreError when the file cannot be made.
   static std::unique_ptr<DirectoryLock> try_acquire(const std::string& directory,
                                                     std::string_view name,
                                                     FileAccess access = FileAccess::Umask);

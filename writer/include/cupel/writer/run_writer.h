@@ -48,9 +48,10 @@ struct RunWriterOptions {
 class RunWriter {
  public:
   /// Makes the directory, takes the worker's lock, and writes the collections file. `num_workers`
-  /// writers, one for each worker, write a run. Throws UsageError for a finished run that must not
-  /// be reused, for a second writer of the worker, for a location that is no directory, and for an
-  /// illegal name or collection; StoreError.
+  /// writers, one for each worker, write a run, at the same time or one after another in any order.
+  /// Throws UsageError, and leaves a run that is there as it is, for a finished run that must not
+  /// be reused, for a second writer of the worker, for a location that is no directory, for an
+  /// illegal name or collection, and for collections whose file readers would not open; StoreError.
   RunWriter(const std::string& directory, const std::string& worker, std::int64_t num_workers,
             Collections collections, RunWriterOptions options = {});
   ~RunWriter();
