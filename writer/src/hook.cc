@@ -46,7 +46,10 @@ void Hook::add_collection(Collection collection) {
 
 const Collections& Hook::get_collections() const noexcept { return state_->groups.collections(); }
 
-Collections Hook::collections_now() const { return state_->groups.now(); }
+Collections Hook::collections_now() const {
+  // The lock of a copy may be held for ever, by a thread that stayed with the parent.
+  return state_->gate.is_copy() ? Collections() : state_->groups.now();
+}
 
 void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
 
