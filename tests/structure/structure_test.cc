@@ -107,12 +107,14 @@ const Names& exceptions() {
       "tests/docs/lua_reference_test.cc includes ../../scripting/src/trial_object.h",
       "tests/docs/lua_reference_test.cc includes ../../scripting/src/value_object.h",
       // Where a run goes on, who a worker is, what is noted beside checkpoints, and what a budget
-      // allows are tables of private functions; metrics are compared with what the SDK reads.
+      // allows are tables of private functions; metrics are compared with what the SDK reads. A
+      // save that meets a gate just shut is tested at the gate.
       "tests/writer/checkpoint_metadata_test.cc includes ../../writer/src/checkpoint_metadata.h",
       "tests/delivery/close_on_full_disk_test.cc includes ../../writer/src/resume_point.h",
       "tests/writer/environment_test.cc includes ../../writer/src/environment.h",
       "tests/writer/metric_log_test.cc includes ../../writer/src/metric_log.h",
       "tests/writer/overhead_governor_test.cc includes ../../writer/src/overhead_governor.h",
+      "tests/writer/misuse_test.cc includes ../../writer/src/call_gate.h",
       "tests/writer/resume_point_test.cc includes ../../writer/src/resume_point.h",
       // The words for each level of saving are compared with the texts that the hook writes.
       "tests/cli/note_words_test.cc includes ../../writer/src/overhead_governor.h",
@@ -299,6 +301,9 @@ const Names& declared_elsewhere() {
   static const Names table = {
       // A public type that its users only point to.
       "trial/src/snapshot.h",
+      // What public classes hide: a friend, and the inner struct of each.
+      "core/src/configuration_json.h",
+      "writer/src/hook_state.h",
   };
   return table;
 }
@@ -306,7 +311,7 @@ const Names& declared_elsewhere() {
 TEST(Structure, private_headers_declare_in_the_namespace_of_their_room_only) {
   std::vector<std::string> offences;
   for (const auto& [name, room] : rooms()) {
-    const std::string expected = "namespace cupel::" + name + "_detail {";
+    const std::string expected = "namespace cupel::" + name + "_detail";
     for (const fs::path& file : files_below(checkout / name / "src")) {
       const std::string path = fs::relative(file, checkout).string();
       if (file.extension() != ".h" || declared_elsewhere().contains(path)) continue;
@@ -314,9 +319,11 @@ TEST(Structure, private_headers_declare_in_the_namespace_of_their_room_only) {
       bool is_declared = false;
       std::string outside;  // the last other namespace, which may have forward declarations only
       for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("namespace ")) {
-          is_declared = is_declared || line == expected;
-          outside = line == expected ? "" : line;
+        if (line.starts_with("namespace cupel")) {
+          const bool is_inside =
+              line == expected + " {" || line.starts_with(expected + "::");  // or within it
+          is_declared = is_declared || is_inside;
+          outside = is_inside ? "" : line;
         } else if (line.starts_with("}")) {
           outside.clear();
         } else if (!outside.empty() && !line.empty() &&

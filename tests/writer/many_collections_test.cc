@@ -84,6 +84,20 @@ TEST_F(ManyCollections, above_the_limit_of_a_run_are_refused_before_anything_is_
   EXPECT_THAT(store->list(""), IsEmpty());
 }
 
+TEST_F(ManyCollections, above_the_limit_are_refused_at_each_step_where_errors_are_thrown) {
+  options.on_error = OnError::Throw;
+  auto hook = hook_with(kMostCollections + 1);
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_THROW(hook->next_step(), UsageError);
+    hook->save_tensor("t", view({1}));
+    hook->save_scalar("loss", step);
+    EXPECT_NO_THROW(hook->end_step());
+  }
+  EXPECT_EQ(hook->step(), 1);
+  hook.reset();
+  EXPECT_THAT(store->list(""), IsEmpty());
+}
+
 TEST_F(ManyCollections, as_many_as_a_run_may_have_are_saved_and_one_more_is_reported) {
   const auto hook = hook_with(kMostCollections);
   hook->next_step();

@@ -1,6 +1,8 @@
 // Calls beside each other that may not be: training goes on, the run is readable, and the report
 // names the first save that was dropped.
 
+#include "../../writer/src/call_gate.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -156,6 +158,37 @@ TEST_F(Misuse, saves_beside_close_leave_a_run_that_has_ended) {
     EXPECT_EQ(report.steps_committed, 1);
     EXPECT_TRUE(open_trial()->ended());
   }
+}
+
+TEST_F(Misuse, saves_of_every_call_may_race_close_and_come_after_it) {
+  options.existing = Existing::Replace;
+  for (int round = 0; round < 10; ++round) {
+    auto hook = make_hook();
+    hook->next_step();
+    std::atomic<bool> done{false};
+    std::atomic<int> saved{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        for (; !done; ++saved) hook->save_scalar("loss", 1);
+      });
+    while (saved == 0) std::this_thread::yield();
+    const HookReport report = hook->close();
+    EXPECT_FALSE(report.disabled);
+    for (const int before = saved; saved == before;) std::this_thread::yield();
+    done = true;
+  }
+}
+
+// The thread looked at the gate before another one shut it.
+TEST(CallGate, runs_no_save_that_begins_when_it_is_shut) {
+  writer_detail::CallGate gate;
+  int runs = 0;
+  const auto save = [&] { gate.run_save([&] { ++runs; }, [] {}); };
+  save();
+  gate.shut();
+  save();
+  EXPECT_EQ(runs, 1);
 }
 
 TEST_F(Misuse, two_threads_may_not_begin_steps_and_both_are_counted) {

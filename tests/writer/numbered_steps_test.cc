@@ -22,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr std::int64_t kLastStep = 999'999'999'999;
@@ -119,6 +120,22 @@ TEST_P(NumberedSteps, have_at_most_twelve_digits) {
   EXPECT_THAT(open_trial()->steps(), ElementsAre(kLastStep));
 }
 
+TEST_P(NumberedSteps, have_at_most_twelve_digits_also_where_the_hook_counts) {
+  auto hook = make_hook();
+  hook->next_step(kLastStep);
+  hook->save_scalar("loss", 1);
+  hook->next_step();
+  EXPECT_EQ(hook->step(), kLastStep);
+  hook->save_scalar("loss", 2);  // waits for a step
+  EXPECT_THAT(
+      hook->close().problems,
+      ElementsAre(HasSubstr("next_step(): the number is larger than 999999999999"),
+                  HasSubstr("no step may follow step 999999999999: the values that waited")));
+  EXPECT_THAT(open_trial()->steps(), ElementsAre(kLastStep));
+  EXPECT_EQ(loss(kLastStep), 1);
+  EXPECT_TRUE(open_trial()->ended());
+}
+
 TEST_P(NumberedSteps, are_counted_where_nothing_is_saved) {
   testing::EnvironmentGuard environment;
   environment.set("USE_SMDEBUG", "0");
@@ -193,6 +210,7 @@ TEST_P(EndedSteps, leave_them_at_the_end_to_a_step_of_their_own) {
   hook->set_mode(Mode::Eval);
   hook->save_scalar("loss", 0.5);
   const HookReport report = hook->close();
+  EXPECT_EQ(report.steps_begun, 1) << "the caller began one";
   EXPECT_EQ(report.steps_committed, 2);
   EXPECT_EQ(report.last_committed_step, 5);
   EXPECT_EQ(hook->mode(), Mode::Eval);
@@ -202,6 +220,52 @@ TEST_P(EndedSteps, leave_them_at_the_end_to_a_step_of_their_own) {
   EXPECT_THAT(trial->tensor_names({.step = 5}), ElementsAre("loss"));
   EXPECT_EQ(loss(5), 0.5);
   EXPECT_TRUE(trial->ended());
+}
+
+// No step of the user's is due by chance, and no budget has to admit it.
+TEST_P(EndedSteps, leave_them_to_a_step_that_no_budget_leaves_out) {
+  options.overhead_budget = 1e-9;
+  auto hook = make_hook();
+  for (int step = 0; step < 50; ++step) {
+    hook->next_step();
+    hook->save_tensor("fc.weight", view(ramp(1000)));
+    hook->end_step();
+  }
+  hook->save_scalar("last", 1);
+  const HookReport report = hook->close();
+  EXPECT_EQ(report.steps_begun, 50);
+  const auto trial = open_trial();
+  EXPECT_EQ(trial->tensor("last").value(50).at(0), 1);
+  for (const std::string& note : report.notes) EXPECT_THAT(note, Not(HasSubstr("\"last\":50")));
+}
+
+TEST_P(EndedSteps, of_the_attempt_before_are_named_where_a_number_is_refused) {
+  {
+    auto hook = make_hook();
+    hook->next_step(4);
+    hook->end_step();
+    hook->save_scalar("loss", 4);
+    static_cast<void>(hook->close());
+  }
+  options.existing = Existing::Continue;
+  auto hook = make_hook();
+  hook->next_step(5);
+  hook->next_step(6);
+  EXPECT_THAT(
+      hook->close().problems,
+      ElementsAre(AllOf(HasSubstr("next_step(5): the number is not behind the last step, 5"),
+                        HasSubstr("values that waited in a step of their own"))));
+}
+
+TEST_P(EndedSteps, have_the_overhead_in_the_first_of_them) {
+  auto hook = make_hook();
+  for (int step = 0; step < 2; ++step) {
+    hook->next_step();
+    hook->save_scalar("loss", 1);
+    hook->end_step();
+  }
+  static_cast<void>(hook->close());
+  EXPECT_TRUE(open_trial()->totals().overhead.has_value());
 }
 
 TEST_P(EndedSteps, have_no_step_behind_them_where_nothing_waits) {
@@ -235,6 +299,24 @@ TEST_P(EndedSteps, leave_other_saves_out_and_report_that_once) {
   EXPECT_EQ(floats(trial->tensor("fc.weight").value(0)), ramp(1, 1));
 }
 
+TEST_P(EndedSteps, leave_saves_out_and_report_that_whatever_the_mode_becomes) {
+  auto hook = make_hook();
+  const TensorHandle weight = hook->handle("fc.weight");
+  hook->set_mode(Mode::Train);
+  hook->next_step();
+  hook->save_tensor(weight, view({1}));
+  hook->end_step();
+  hook->set_mode(Mode::Eval);
+  hook->save_tensor(weight, view({2}));
+  hook->save_tensor(weight, view({3}));
+  hook->next_step();
+  hook->save_tensor(weight, view({4}));
+  EXPECT_THAT(hook->close().problems, ElementsAre(HasSubstr("(reported once): fc.weight")));
+  const auto trial = open_trial();
+  EXPECT_EQ(floats(trial->tensor("fc.weight").value(0)), ramp(1, 1));
+  EXPECT_EQ(floats(trial->tensor("fc.weight").value(1)), ramp(1, 4));
+}
+
 TEST_P(EndedSteps, throw_the_first_save_that_is_left_out_where_errors_are_thrown) {
   options.on_error = OnError::Throw;
   auto hook = make_hook();
@@ -256,7 +338,7 @@ TEST_P(EndedSteps, may_be_ended_beside_saves) {
         hook->save_scalar("loss", i);
       }
     });
-    for (int step = 0; step < 50; ++step) {
+    for (int step = 0; step < 50 || hook->committed_step() < 0; ++step) {
       hook->next_step(step);
       std::this_thread::yield();
       hook->end_step();
@@ -265,6 +347,7 @@ TEST_P(EndedSteps, may_be_ended_beside_saves) {
   }
   const HookReport report = hook->close();
   EXPECT_FALSE(report.disabled);
+  EXPECT_GT(report.steps_committed, 0);
   EXPECT_EQ(static_cast<std::int64_t>(open_trial()->steps().size()), report.steps_committed);
 }
 
@@ -294,13 +377,60 @@ TEST_F(EndOfStep, does_not_wait_where_commits_are_in_the_background) {
   tampered->before_append = [&](std::string_view) {
     while (!may_write) std::this_thread::yield();
   };
+  options.commit_timeout = std::chrono::milliseconds(1);  // a call that waits reports that
   Hook hook(options, tampered);
   hook.next_step();
   hook.save_scalar("loss", 1);
   hook.end_step();
   EXPECT_EQ(hook.committed_step(), -1);
   may_write = true;
-  EXPECT_EQ(hook.close().steps_committed, 1);
+  const HookReport report = hook.close();
+  EXPECT_EQ(report.steps_committed, 1);
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_THAT(report.notes, IsEmpty());
+}
+
+// The commit of the last step takes too long, and there is no step for the note of that.
+TEST_F(EndOfStep, leaves_its_note_behind_the_largest_step_to_the_report) {
+  options.commit_timeout = std::chrono::milliseconds(1);
+  const auto tampered = std::make_shared<TamperedStore>(store);
+  std::atomic<bool> may_write{false};
+  tampered->before_append = [&](std::string_view) {
+    while (!may_write) std::this_thread::yield();
+  };
+  Hook hook(options, tampered);
+  hook.next_step(kLastStep);
+  hook.save_scalar("loss", 1);
+  hook.end_step();
+  may_write = true;
+  const HookReport report = hook.close();
+  EXPECT_THAT(report.problems,
+              ElementsAre(HasSubstr("was not committed"), HasSubstr("are in its report only")));
+  EXPECT_THAT(report.notes, ElementsAre(HasSubstr("commit_timeout")));
+  EXPECT_THAT(open_trial()->steps(), ElementsAre(kLastStep));
+}
+
+// The commit of step 5 takes too long, which the call that ends the step cannot throw any more: it
+// throws the mistake of its number.
+TEST_F(EndOfStep, leaves_a_mistake_that_no_call_has_thrown_to_the_report) {
+  options.on_error = OnError::Throw;
+  options.commit_timeout = std::chrono::milliseconds(1);
+  const auto tampered = std::make_shared<TamperedStore>(store);
+  std::atomic<bool> may_write{false};
+  tampered->before_append = [&](std::string_view) {
+    while (!may_write) std::this_thread::yield();
+  };
+  Hook hook(options, tampered);
+  hook.next_step(5);
+  hook.save_scalar("loss", 5);
+  EXPECT_THROW(hook.next_step(5), UsageError);
+  may_write = true;
+  hook.save_scalar("loss", 6);  // waits for a step
+  const HookReport report = hook.close();
+  EXPECT_FALSE(report.disabled);
+  EXPECT_THAT(report.problems, ElementsAre(HasSubstr("step 5 was not committed within 1 ms")));
+  EXPECT_THAT(open_trial()->steps(), ElementsAre(5, 6));
+  EXPECT_TRUE(open_trial()->ended());
 }
 
 TEST_F(EndOfStep, looks_for_a_request_to_stop) {
@@ -311,6 +441,18 @@ TEST_F(EndOfStep, looks_for_a_request_to_stop) {
   EXPECT_FALSE(hook->stop_requested());
   hook->end_step();
   EXPECT_TRUE(hook->stop_requested());
+}
+
+TEST_F(EndOfStep, looks_for_a_request_to_stop_in_the_store_that_is_given_where_nothing_is_written) {
+  for (const char* const worker : {"worker_0", "worker_1"}) {
+    options.dry_run = true;
+    options.worker = worker;
+    store = std::make_shared<MemoryStore>();
+    auto hook = make_hook();
+    store->put(kStopFile, {}, Durability::Cached);
+    hook->next_step();
+    EXPECT_TRUE(hook->stop_requested()) << worker;
+  }
 }
 
 class Due : public HookTest {
@@ -416,6 +558,25 @@ TEST_F(SavedAlways, values_that_wait_for_a_step_have_a_bound) {
               ElementsAre(AllOf(HasSubstr("cannot save c"), HasSubstr("buffer_bytes")),
                           HasSubstr("cannot save d")));
   EXPECT_THAT(open_trial()->tensor_names(), ElementsAre("a", "b", "d"));
+}
+
+TEST_F(SavedAlways, they_are_not_kept_by_a_hook_that_does_not_write) {
+  options.buffer_bytes = 1U << 20U;
+  const std::vector<float> values = ramp(200'000);
+  for (const bool is_dry_run : {true, false}) {
+    options.dry_run = is_dry_run;
+    options.worker = is_dry_run ? "worker_0" : "worker_1";
+    auto hook = make_hook();
+    for (const char* name : {"a", "b"}) hook->save_tensor_always(name, view(values));
+    hook->next_step();
+    hook->end_step();
+    hook->save_tensor_always("c", view(values));
+    const HookReport report = hook->close();
+    EXPECT_THAT(report.problems, IsEmpty());
+    EXPECT_EQ(report.steps_begun, 1);
+  }
+  EXPECT_THAT(logged_, AllOf(HasSubstr("step 0 would save a"), HasSubstr("step 1 would save c")));
+  EXPECT_EQ(count(""), 0);
 }
 
 TEST_F(SavedAlways, views_that_cannot_be_saved_are_reported) {

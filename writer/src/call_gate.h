@@ -38,8 +38,8 @@ class CallGate {
   // Runs `act` as a call of the training thread.
   template <class Act>
   void run(Act&& act);
-  // Runs `act` as a save. A save that begins while another thread changes the step belongs to no
-  // step: `refuse` runs in its place.
+  // Runs `act` as a save, where the gate is open. A save that begins while another thread changes
+  // the step belongs to no step: `refuse` runs in its place.
   template <class Act, class Refuse>
   void run_save(Act&& act, Refuse&& refuse);
   // Runs `act` as a call that gives a tensor its name or collections: it waits for the thread that
@@ -156,8 +156,10 @@ void CallGate::run(Act&& act) {
 template <class Act, class Refuse>
 void CallGate::run_save(Act&& act, Refuse&& refuse) {
   const Call counted(*this);
-  if (exiting_) return;
-  if (counted.may_run_beside_others()) {
+  const bool may_run = counted.may_run_beside_others();
+  // In this order: a save that begins behind close() finds the gate shut.
+  if (exiting_ || !is_open()) return;
+  if (may_run) {
     act();
   } else {
     refuse();

@@ -1,7 +1,7 @@
 // The public Hook: each call asks the gate whether this thread may go in, then passes the call to
 // the parts of the hook (hook_state.h). Training threads run everything here. An exception leaves a
-// call only where HookOptions::on_error says Throw; otherwise the hook reports it and goes on, or is
-// disabled.
+// call only where HookOptions::on_error says Throw; otherwise the hook reports it and goes on, or
+// is disabled.
 
 #include "cupel/writer/hook.h"
 
@@ -51,7 +51,10 @@ void Hook::add_collection(Collection collection) {
 
 const Collections& Hook::get_collections() const noexcept { return state_->groups.collections(); }
 
-Collections Hook::collections_now() const { return state_->groups.now(); }
+Collections Hook::collections_now() const {
+  // The lock of a copy may be held for ever, by a thread that stayed with the parent.
+  return state_->gate.is_copy() ? Collections() : state_->groups.now();
+}
 
 void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
 

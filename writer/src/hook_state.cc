@@ -73,9 +73,9 @@ std::unique_ptr<StepSink> Hook::State::make_sink(std::shared_ptr<Store> into) {
     log(LogLevel::Info,
         options.worker + " saves nothing: with include_workers \"one\" only " + kChief + " does");
     if (!options.dry_run && into == nullptr) into = open_store_of_run(options);
-    return std::make_unique<Bystander>(options.dry_run ? nullptr : std::move(into));
+    return std::make_unique<Bystander>(std::move(into));
   }
-  if (options.dry_run) return std::make_unique<DryRun>(clock);
+  if (options.dry_run) return std::make_unique<DryRun>(clock, std::move(into));
   return std::make_unique<StepPipeline>(options, std::move(into), clock, gate, journal, groups);
 }
 
@@ -83,8 +83,10 @@ void Hook::State::prepare() {
   for (const auto& [name, collection] : groups.collections())
     if (const char* defect = collection_name_defect(name))
       throw UsageError(std::string(defect) + ": " + printable(name));
-  clock.follow(SavePlan(groups.collections(), options), sink->is_saving());
-  sink->prepare();
+  SavePlan plan(groups.collections(), options);
+  sink->prepare(clock.columns_of(plan));
+  // Last: a caller who makes a mistake may mend it, and then the next step prepares again.
+  clock.follow(std::move(plan), sink->is_saving());
   groups.follow(*clock.plan());
 }
 
@@ -101,21 +103,26 @@ void Hook::State::begin_step(std::optional<std::int64_t> number) {
       if (clock.steps_begun() == before) clock.count(number);
     }
   } count_anyway{clock, number};
-  if (gate.is_open()) guarded([&] { step(number); });
+  if (!gate.is_open()) return;
+  guarded([&] {
+    step(number);
+    journal.throw_late_mistakes();
+  });
 }
 
 void Hook::State::step(std::optional<std::int64_t> number) {
   const auto begin = Clock::now();
   const bool is_first = clock.plan() == nullptr;
   if (is_first) prepare();
-  sink->end_step();
+  sink->end_step(false);
   look_around(begin);
   clock.look_for_checkpoints();
-  if (const std::string defect = number ? clock.defect_of(*number) : ""; !defect.empty()) {
+  if (const std::string defect = clock.defect_of(number); !defect.empty()) {
     clock.end_step();
     groups.end_step();
     clock.publish_due();
-    const std::string what = "next_step(" + std::to_string(*number) + "): the number " + defect;
+    const std::string what =
+        "next_step(" + (number ? std::to_string(*number) : "") + "): the number " + defect;
     if (journal.throws_mistakes()) throw UsageError(what);
     return journal.add_mistake(HookJournal::Once::StepNumber, what + " (reported once)");
   }
@@ -127,9 +134,12 @@ void Hook::State::step(std::optional<std::int64_t> number) {
   const std::vector<KeptValue> kept = inputs.begin_step();
   sink->begin_step();
   decide_all();
-  for (const KeptValue& value : kept) save(value.tensor(), value.view(), kRawOnly);
+  save_kept(kept);
   if (is_first && sink->is_saving()) report_misspelt_collections();
-  journal.throw_late_mistakes();
+}
+
+void Hook::State::save_kept(const std::vector<KeptValue>& kept) {
+  for (const KeptValue& value : kept) save(value.tensor(), value.view(), kRawOnly);
 }
 
 void Hook::State::end_step() {
@@ -137,7 +147,7 @@ void Hook::State::end_step() {
   const CallGate::Alone alone(gate);
   if (!alone.may_change() || !gate.is_open() || !clock.is_open()) return;
   guarded([&] {
-    sink->end_step();
+    sink->end_step(true);
     clock.end_step();
     groups.end_step();
     clock.publish_due();
@@ -157,7 +167,8 @@ void Hook::State::set_mode(Mode mode) {
           std::to_string(static_cast<int>(mode)));
     }
     clock.set_mode(mode);
-    if (gate.is_open()) decide_all();
+    // What was due in a step that has ended is too late, whatever the mode.
+    if (gate.is_open() && !clock.is_ended()) decide_all();
   });
 }
 
@@ -207,7 +218,8 @@ void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
 }
 
 void Hook::State::save_always(NamedTensor& named, const TensorView& view) {
-  if (clock.is_open() || value_defect(view) != nullptr) return save(named, view, kRawOnly);
+  if (clock.is_open() || !sink->needs_values() || value_defect(view) != nullptr)
+    return save(named, view, kRawOnly);
   if (inputs.keep(named, view)) return;
   journal.add_mistake(named, "cannot save " + printable(named.name) +
                                  ": the values that wait for a step take all of buffer_bytes");
@@ -276,14 +288,22 @@ void Hook::State::disable(const char* what) noexcept {
   journal.add_failure(what);
 }
 
+// What waits when the hook closes has a step of its own. Other threads see nothing of it.
+void Hook::State::begin_closing_step() {
+  if (!inputs.has_kept() || clock.is_open()) return;
+  if (!clock.open_closing_step())
+    return journal.add_problem("no step may follow step " + std::to_string(clock.kLastStep) +
+                               ": the values that waited for one are not saved");
+  const std::vector<KeptValue> kept = inputs.begin_step();
+  sink->begin_step();
+  save_kept(kept);
+}
+
 void Hook::State::finish() {
-  if (inputs.has_kept() && !clock.is_open()) {
-    const Mode mode = clock.mode();
-    if (clock.is_ended()) clock.set_mode(clock.step_mode());
-    step(std::nullopt);
-    clock.set_mode(mode);
-  }
-  if (clock.plan() == nullptr) prepare();
+  const bool is_first = clock.plan() == nullptr;
+  if (is_first) prepare();
+  begin_closing_step();
+  if (is_first && clock.has_begun() && sink->is_saving()) report_misspelt_collections();
   sink->end_last_step();
   if (sink->is_saving() && clock.has_begun()) report_empty_collections();
   sink->finish();

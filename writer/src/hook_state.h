@@ -84,6 +84,8 @@ struct Hook::State {
   std::unique_ptr<writer_detail::StepSink> make_sink(std::shared_ptr<Store> into);
   void prepare();
   void step(std::optional<std::int64_t> number);
+  void save_kept(const std::vector<writer_detail::KeptValue>& kept);
+  void begin_closing_step();
   void look_around(Clock::time_point now);
   void decide_all();
   void nothing_is_due() noexcept;

@@ -53,26 +53,30 @@ void StepClock::keep_budget(double budget, const SavingLevel& full) {
   level_ = governor_->level();
 }
 
-ReductionSet StepClock::columns() const {
-  ReductionSet columns = plan_->columns();
+ReductionSet StepClock::columns_of(const SavePlan& plan) const {
+  ReductionSet columns = plan.columns();
   if (governor_) columns |= instead_of_raw();
   return columns;
 }
 
-std::string StepClock::defect_of(std::int64_t number) const {
-  const std::int64_t last = std::max(counters_.global, counters_[mode_]);
-  if (number <= last) return "is not behind the last step, " + std::to_string(last);
-  if (number > kLastStep) return "is larger than " + std::to_string(kLastStep);
-  return {};
+std::string StepClock::defect_of(std::optional<std::int64_t> number) const {
+  if (can_follow(number)) return {};
+  if (!number || *number > kLastStep) return "is larger than " + std::to_string(kLastStep);
+  std::string defect = "is not behind the last step, " + std::to_string(last_step());
+  // Such a caller may well have begun no step of that number.
+  if (steps_begun_ == 0)
+    defect +=
+        ", of an earlier attempt of this run, whose close() may have saved values that waited "
+        "in a step of their own; step() + 1 is the first number that may follow";
+  return defect;
 }
 
 void StepClock::count(std::optional<std::int64_t> number) noexcept {
-  if (!number) {
-    counters_.count(mode_);
-  } else if (*number > counters_.global && *number > counters_[mode_] && *number <= kLastStep) {
+  if (!can_follow(number)) return;
+  if (number) {
     counters_.global = counters_[mode_] = *number;
   } else {
-    return;
+    counters_.count(mode_);
   }
   ++steps_begun_;
 }
@@ -101,6 +105,16 @@ bool StepClock::open_step() {
   is_active_ = plan_->is_any_active(mode_, counters_[mode_]);
   is_left_out_ = is_active_ && governor_ && !governor_->admit();
   return !is_left_out_;
+}
+
+bool StepClock::open_closing_step() noexcept {
+  if (!can_follow(std::nullopt)) return false;
+  if (state_ == State::None) step_mode_ = mode_;
+  counters_.count(step_mode_);
+  state_ = State::Open;
+  has_begun_ = true;
+  is_active_ = is_left_out_ = false;
+  return true;
 }
 
 bool StepClock::is_due() const { return is_active_ && looks_at_collections(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -26,7 +27,7 @@ class StepClock {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The largest number of a step, so that the keys of a run stay in the order of steps.
+  // The largest number of any step, so that the keys of a run stay in the order of steps.
   static constexpr std::int64_t kLastStep = 999'999'999'999;
 
   Mode mode() const noexcept { return mode_; }
@@ -54,11 +55,12 @@ class StepClock {
   const SavePlan* plan() const noexcept { return plan_ ? &*plan_ : nullptr; }
   // Keeps the share of time that saving takes below a budget; `full` is the level without one.
   void keep_budget(double budget, const SavingLevel& full);
-  // The columns of the index: every reduction that may ever be saved.
-  ReductionSet columns() const;
+  bool has_budget() const noexcept { return governor_.has_value(); }
+  // The columns of the index: every reduction that may ever be saved by this plan and the budget.
+  ReductionSet columns_of(const SavePlan& plan) const;
 
-  // Why `number` cannot be the next step, as a phrase; empty if it can.
-  std::string defect_of(std::int64_t number) const;
+  // Why the next step cannot have this number, or no number, as a phrase; empty if it can.
+  std::string defect_of(std::optional<std::int64_t> number) const;
   // Counts a step, by its number if it has one; a number that cannot be the next step is ignored.
   void count(std::optional<std::int64_t> number) noexcept;
   bool has_budget() const noexcept { return governor_.has_value(); }
@@ -69,6 +71,10 @@ class StepClock {
                                    bool is_behind);
   // The step that was counted is open. False if it is due and the budget has no time for it.
   bool open_step();
+  // A step of the hook's own is open, behind the last one and in its mode, for values that wait
+  // when the hook closes. It is no step that the caller began, and nothing is due in it. False if
+  // the last step has the largest number.
+  bool open_closing_step() noexcept;
   void end_step() noexcept { state_ = state_ == State::Open ? State::Ended : state_; }
 
   // A step has begun. Any thread.
@@ -93,6 +99,11 @@ class StepClock {
   bool is_over_budget() const noexcept { return governor_ && level_ != governor_->full(); }
 
  private:
+  // The last step, globally or of the mode, behind which the next one must be.
+  std::int64_t last_step() const noexcept { return std::max(counters_.global, counters_[mode_]); }
+  bool can_follow(std::optional<std::int64_t> number) const noexcept {
+    return number ? *number > last_step() && *number <= kLastStep : last_step() < kLastStep;
+  }
   bool looks_at_collections() const noexcept {
     return is_saved_ && state_ == State::Open && !is_left_out_ && step_mode_ == mode_;
   }

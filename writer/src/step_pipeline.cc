@@ -54,10 +54,11 @@ StepPipeline::StepPipeline(const HookOptions& options, std::shared_ptr<Store> in
 }
 
 // Refuses what no reader would open, before anything is saved.
-void StepPipeline::prepare() {
+void StepPipeline::prepare(const ReductionSet& columns) {
   const std::uint32_t collections_crc32c = output_->write_collections(groups_, {});
-  writer_.emplace(output_->store(), output_->segment_policy(clock_.columns(), collections_crc32c),
-                  *pool_, clock_.committed_step());
+  const MutexLock beside_halt(halt_mutex_);
+  writer_.emplace(output_->store(), output_->segment_policy(columns, collections_crc32c), *pool_,
+                  clock_.committed_step());
   recorder_.emplace(*writer_, *pool_);
 }
 
@@ -69,13 +70,16 @@ void StepPipeline::begin_step() {
 }
 
 void StepPipeline::save(NamedTensor& tensor, const TensorView& view, const SaveDecision& what) {
+  if (!recorder_) return;  // before the first step, or behind the last one
   recorder_->save(tensor, view, what);
   if (metrics_ && groups_.is_in_any(tensor, MetricLog::kLoggedCollections))
     metrics_->add(tensor.name, clock_.step_mode(), clock_.counters()[clock_.step_mode()], view);
 }
 
-void StepPipeline::end_step() {
-  const std::shared_ptr<Step> ended = hand_over_step(false);
+// A training that ends its steps may save nothing behind any of them: the first one has the
+// overhead, so that each run has it.
+void StepPipeline::end_step(bool may_be_last) {
+  const std::shared_ptr<Step> ended = hand_over_step(may_be_last && !overhead_saved_);
   if (ended == nullptr) return;
   if (!clock_.level().in_background && options_.commit == Commit::Step) {
     await_commit(*ended);
@@ -84,12 +88,12 @@ void StepPipeline::end_step() {
   }
 }
 
-std::shared_ptr<Step> StepPipeline::hand_over_step(bool is_last) {
+std::shared_ptr<Step> StepPipeline::hand_over_step(bool needs_overhead) {
   if (!recorder_ || !recorder_->has_records()) return nullptr;
   const std::int64_t step = recorder_->step();
   if (!recorder_->dropped()) {
     note_hidden_steps();
-    add_own_tensors(is_last);
+    add_own_tensors(needs_overhead);
   }
   const bool is_dropped = recorder_->dropped();
   std::shared_ptr<Step> ended = recorder_->end();
@@ -103,9 +107,9 @@ std::shared_ptr<Step> StepPipeline::hand_over_step(bool is_last) {
 }
 
 // What the hook reports about itself rides in a step that exists anyway.
-void StepPipeline::add_own_tensors(bool is_last) {
+void StepPipeline::add_own_tensors(bool needs_overhead) {
   const auto now = Clock::now();
-  if (is_last || now - overhead_saved_ >= kOverheadPeriod) {
+  if (needs_overhead || now - overhead_saved_.value_or(created_) >= kOverheadPeriod) {
     overhead_saved_ = now;
     const double share = gate_.share_of_time(gate_.spent());
     recorder_->save(*groups_.find_or_add(kOverheadTensor), TensorView(&share, {}), kRawOnly);
@@ -273,7 +277,7 @@ void StepPipeline::finish() {
 // What the ledger still has rides in a step of its own. The writer is idle, so that there is room
 // in the buffers.
 void StepPipeline::write_the_rest() {
-  if (clock_.steps_begun() == 0 || !journal_.ledger().is_anything_waiting()) return;
+  if (!clock_.has_begun() || !journal_.ledger().is_anything_waiting()) return;
   // Behind the last step, if that is in the run.
   const std::int64_t last = clock_.counters().global;
   StepHeader header = clock_.header();
@@ -281,6 +285,9 @@ void StepPipeline::write_the_rest() {
     header.mode = Mode::Global;
     header.step = header.mode_step = last + 1;
   }
+  if (header.step > StepClock::kLastStep)
+    return journal_.add_problem("no step may follow step " + std::to_string(StepClock::kLastStep) +
+                                ": the last notes of the hook are in its report only");
   recorder_->begin(header, WhenFull::Block, true);
   add_own_tensors(true);
   const auto ended = recorder_->end();
@@ -325,7 +332,8 @@ void StepPipeline::leave_last_note() noexcept {
     StepHeader header = clock_.header();
     header.step = header.mode_step = std::max(header.step, last + 1);
     header.mode = Mode::Global;
-    writer_->hand_over(LastNote{header, groups_.find_or_add(kNoteTensor), std::move(text)});
+    if (header.step <= StepClock::kLastStep)
+      writer_->hand_over(LastNote{header, groups_.find_or_add(kNoteTensor), std::move(text)});
     writer_->hand_over(SealNow{});
     writer_->wait_until_idle();
   } catch (...) {
@@ -349,6 +357,10 @@ void StepPipeline::close(Clock::time_point until) noexcept {
     log(LogLevel::Warning, "no memory for all texts of the hook's report");
   }
   report.waiting = gate_.share_of_time(waited_ + pool_->waited());
+  {
+    const MutexLock beside_halt(halt_mutex_);
+    has_let_go_ = true;
+  }
   output_.reset();
   metrics_.reset();
   pool_.reset();
@@ -366,12 +378,19 @@ void StepPipeline::end_writing() noexcept {
   report.rows = report.tensors_saved = progress.rows;
   report.value_bytes = progress.value_bytes;
   recorder_.reset();
+  const MutexLock beside_halt(halt_mutex_);
   writer_.reset();
 }
 
+// Does not wait for the mutex: the caller may have interrupted the thread that holds it, and then
+// the objects are being made or let go.
 void StepPipeline::halt() noexcept {
-  if (writer_) writer_->halt();
-  if (output_) output_->halt();
+  if (!halt_mutex_.try_lock()) return;
+  if (!has_let_go_) {
+    if (writer_) writer_->halt();
+    if (output_) output_->halt();
+  }
+  halt_mutex_.unlock();
 }
 
 }  // namespace cupel::writer_detail

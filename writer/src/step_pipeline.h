@@ -11,6 +11,7 @@
 #include "background_writer.h"
 #include "call_gate.h"
 #include "chunk_pool.h"
+#include "cupel/core/mutex.h"
 #include "hook_journal.h"
 #include "metric_log.h"
 #include "run_output.h"
@@ -38,10 +39,11 @@ class StepPipeline final : public StepSink {
                const CallGate& gate, HookJournal& journal, TensorGroups& groups);
 
   bool is_saving() const noexcept override { return true; }
-  void prepare() override;
+  bool needs_values() const noexcept override { return true; }
+  void prepare(const ReductionSet& columns) override;
   void begin_step() override;
   void save(NamedTensor& tensor, const TensorView& view, const SaveDecision& what) override;
-  void end_step() override;
+  void end_step(bool may_be_last) override;
   void look_around() override;
   bool is_behind() const override;
   bool sees_stop_request(Clock::time_point now) override;
@@ -62,8 +64,8 @@ class StepPipeline final : public StepSink {
   void report_hidden_steps();
 
   // Ends the step and hands it over; null if nothing was saved in it, or if it was dropped.
-  std::shared_ptr<Step> hand_over_step(bool is_last);
-  void add_own_tensors(bool is_last);
+  std::shared_ptr<Step> hand_over_step(bool needs_overhead);
+  void add_own_tensors(bool needs_overhead);
   void count_dropped(std::int64_t step);
   void collect_outcomes();
   void await_commit(Step& step);
@@ -90,6 +92,10 @@ class StepPipeline final : public StepSink {
   std::optional<StepRecorder> recorder_;
   std::unique_ptr<MetricLog> metrics_;
 
+  // halt() may come at any time: writer_ is made, and what it halts is let go, not beside it.
+  Mutex halt_mutex_;
+  bool has_let_go_ CUPEL_GUARDED_BY(halt_mutex_) = false;
+
   EarlierAttempts earlier_;
   bool output_had_room_ = true;  // when the step began
   std::uint64_t commits_ = 0;    // handed over
@@ -97,7 +103,8 @@ class StepPipeline final : public StepSink {
   std::deque<std::pair<std::uint64_t, std::shared_ptr<const StepOutcome>>> under_way_;
   bool behind_ = false;  // a commit took too long, and the writer has not caught up
   std::chrono::nanoseconds waited_{};
-  std::chrono::steady_clock::time_point overhead_saved_ = Clock::now();
+  const Clock::time_point created_ = Clock::now();
+  std::optional<Clock::time_point> overhead_saved_;
 };
 
 }  // namespace cupel::writer_detail

@@ -1,5 +1,6 @@
 #include "step_sink.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -9,21 +10,23 @@
 
 namespace cupel::writer_detail {
 
-Bystander::Bystander(std::shared_ptr<Store> store) {
+OnlyWatching::OnlyWatching(std::shared_ptr<Store> store) {
   if (store == nullptr) return;
   stop_watch_.emplace(std::move(store));
   stop_watch_->begin();
 }
 
-bool Bystander::sees_stop_request(Clock::time_point now) {
+bool OnlyWatching::sees_stop_request(Clock::time_point now) {
   if (!stop_watch_) return false;
   stop_watch_->look(now);
   return stop_watch_->is_requested();
 }
 
 void DryRun::save(NamedTensor& tensor, const TensorView&, const SaveDecision&) {
-  log(LogLevel::Debug, "dry run: step " + std::to_string(clock_.counters().global) +
-                           " would save " + printable(tensor.name));
+  // A value that would wait belongs to the next step.
+  const std::int64_t step = clock_.counters().global + (clock_.is_open() ? 0 : 1);
+  log(LogLevel::Debug,
+      "dry run: step " + std::to_string(step) + " would save " + printable(tensor.name));
 }
 
 }  // namespace cupel::writer_detail

@@ -178,8 +178,11 @@ Collections TensorGroups::now() const {
   table_.for_each([&](const NamedTensor& tensor) {
     if (!is_reserved_tensor(tensor.name)) tensors.push_back(&tensor);
   });
-  const MutexLock lock(mutex_);
-  Collections now = collections_;
+  // Patterns take long, and nobody waits for them: tensors and their lists of tags stay.
+  Collections now = [this] {
+    const MutexLock lock(mutex_);
+    return collections_;
+  }();
   for (const NamedTensor* const tensor : tensors) {
     const std::span<const std::string> tags = tags_of(*tensor);
     for (auto& [name, collection] : now)

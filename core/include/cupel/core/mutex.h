@@ -34,6 +34,7 @@
 #define CUPEL_EXCLUDES(...) CUPEL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 /// The function locks the mutex; without one, the object itself.
 #define CUPEL_ACQUIRE(...) CUPEL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define CUPEL_TRY_ACQUIRE(...) CUPEL_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define CUPEL_ACQUIRE_SHARED(...) CUPEL_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 /// The function unlocks the mutex; without one, the object itself.
 #define CUPEL_RELEASE(...) CUPEL_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
@@ -51,6 +52,7 @@ namespace cupel {
 class CUPEL_CAPABILITY("mutex") Mutex {
  public:
   void lock() CUPEL_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() CUPEL_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() CUPEL_RELEASE() { mutex_.unlock(); }
 
  private:

@@ -136,7 +136,8 @@ class Hook {
   void add_collection(Collection collection);
   const Collections& get_collections() const noexcept;
   /// The collections with the names of all tensors that calls have named so far: those that a
-  /// pattern finds, and those that a call put there. At any time, also after close().
+  /// pattern finds, and those that a call put there. At any time, also after close(); none in the
+  /// child of a fork.
   Collections collections_now() const;
 
   /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is
@@ -149,12 +150,13 @@ class Hook {
   /// Begins the step of this number, globally and of the mode. Numbers may have gaps. A number that
   /// is not behind the last step, or is larger than 999999999999, is a UsageError or, if errors are
   /// not thrown, a problem of the report, once: then the step before has ended and none begins.
+  /// A next_step() without a number is refused in the same way behind step 999999999999.
   void next_step(std::int64_t step);
   /// Ends the step and commits it, with the promises of next_step(). A second call does nothing.
   /// Until the next step begins, nothing is due, values of save_scalar() and save_tensor_always()
   /// wait for that step, and other saves are left out, which is reported once. When close() comes
   /// first, the values that wait are saved in a step of their own: the last step's number + 1, in
-  /// the last step's mode.
+  /// the last step's mode. HookReport::steps_begun does not count that step.
   void end_step();
   std::int64_t step() const noexcept;  ///< The global step; -1 before the first of a new run.
   std::int64_t mode_step(Mode mode) const noexcept;  ///< -1 before the mode's first.
