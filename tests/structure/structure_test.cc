@@ -301,6 +301,8 @@ const Names& declared_elsewhere() {
   static const Names table = {
       // A public type that its users only point to.
       "trial/src/snapshot.h",
+      // Hook::State.
+      "writer/src/hook_state.h",
   };
   return table;
 }
