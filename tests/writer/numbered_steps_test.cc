@@ -390,6 +390,24 @@ TEST_F(EndOfStep, does_not_wait_where_commits_are_in_the_background) {
   EXPECT_THAT(report.notes, IsEmpty());
 }
 
+TEST_F(EndOfStep, of_its_own_at_close_is_due_for_nobody) {
+  const auto tampered = std::make_shared<TamperedStore>(store);
+  auto hook = std::make_unique<Hook>(options, tampered);
+  const TensorHandle weight = hook->handle("fc.weight");
+  hook->next_step();
+  hook->end_step();
+  hook->save_scalar("loss", 1);
+  bool is_due = false;
+  int appends = 0;
+  tampered->before_append = [&](std::string_view) {
+    is_due = is_due || hook->due() || hook->wants(weight);
+    ++appends;
+  };
+  EXPECT_EQ(hook->close().steps_committed, 1);
+  EXPECT_GT(appends, 0);
+  EXPECT_FALSE(is_due);
+}
+
 // The commit of the last step takes too long, and there is no step for the note of that.
 TEST_F(EndOfStep, leaves_its_note_behind_the_largest_step_to_the_report) {
   options.commit_timeout = std::chrono::milliseconds(1);

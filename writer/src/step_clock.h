@@ -63,7 +63,6 @@ class StepClock {
   std::string defect_of(std::optional<std::int64_t> number) const;
   // Counts a step, by its number if it has one; a number that cannot be the next step is ignored.
   void count(std::optional<std::int64_t> number) noexcept;
-  bool has_budget() const noexcept { return governor_.has_value(); }
   // With a budget, weighs it in a call that began at `begin`, before which calls had taken `spent`;
   // `is_behind`: steps that were handed over still wait. Returns the text of a note if the level of
   // saving has changed.
