@@ -27,8 +27,9 @@ namespace {
 
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
 
+// A file system that cannot flush directories answers EINVAL: there is nothing to do then.
 bool sync(const Descriptor& directory) noexcept {
-  return uninterrupted([&] { return ::fsync(directory.get()); }) == 0;
+  return uninterrupted([&] { return ::fsync(directory.get()); }) == 0 || errno == EINVAL;
 }
 
 /// Calls `step(directory, name)` for each part of a path, with the directory of the part. `step`
@@ -129,7 +130,8 @@ bool sync_above(const std::string& path) {
   // A path may end with slashes.
   const std::size_t last = path.find_last_not_of('/');
   const std::size_t slash = last == std::string::npos ? 0 : path.rfind('/', last) + 1;
-  const Descriptor above = open_path(path.substr(0, slash).c_str(), kDirectory);
+  const std::string parent = slash == 0 ? "." : path.substr(0, slash);
+  const Descriptor above = open_path(parent.c_str(), kDirectory);
   return above && sync(above);
 }
 

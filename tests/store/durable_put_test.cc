@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <filesystem>
 #include <mutex>
 #include <span>
 #include <string>
@@ -94,6 +95,18 @@ TEST_F(DurablePut, has_a_root_whose_name_is_durable_since_it_is_held) {
   records_flushes = true;
   LocalStore(scratch_.path() + "/runs/a").hold_directory();
   records_flushes = false;
+  const std::lock_guard guard(flushed_mutex);
+  EXPECT_THAT(flushed, IsSupersetOf({scratch_.path(), scratch_.path() + "/runs"}));
+}
+
+TEST_F(DurablePut, has_a_root_below_the_working_directory) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch_.path());
+  records_flushes = true;
+  const auto lock = DirectoryLock::try_acquire("runs/a", "worker_0.lock");
+  records_flushes = false;
+  std::filesystem::current_path(before);
+  ASSERT_NE(lock, nullptr);
   const std::lock_guard guard(flushed_mutex);
   EXPECT_THAT(flushed, IsSupersetOf({scratch_.path(), scratch_.path() + "/runs"}));
 }
