@@ -113,3 +113,10 @@ if(NOT sol2_FOUND)
     "  scripts/bootstrap.sh            fetches it into a cache outside the checkout (Debian)\n"
     "  -DCMAKE_PREFIX_PATH=/path       names a folder with its sol2-config.cmake")
 endif()
+
+# The frameworks of the adapters. Nobody who links cupel::cupel gets them.
+if(NOT CUPEL_STATIC)
+  find_package(Torch QUIET)
+  find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
+  find_library(XGBOOST_LIBRARY xgboost)
+endif()

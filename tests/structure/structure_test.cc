@@ -39,6 +39,8 @@ const std::map<std::string, Room, std::less<>>& rooms() {
       {"s3", {{"core", "store"}, {"aws"}}},
       {"delivery", {{"core", "format", "store"}, {"nlohmann"}}},
       {"writer", {{"core", "stats", "format", "store", "delivery"}, {"nlohmann"}}},
+      {"libtorch", {{"core", "writer"}, {"torch"}}},
+      {"xgboost", {{"core", "writer"}, {"nlohmann", "xgboost"}}},
       {"trial", {{"core", "stats", "format", "store"}, {}}},
       {"rules", {{"core", "trial"}, {"curl", "nlohmann"}}},
       {"scripting", {{"core", "stats", "store", "trial", "rules"}, {"lua", "sol"}}},
