@@ -1,5 +1,7 @@
-// The manual page, from the help of all commands, in the macros of troff's man. Every text is
-// escaped: none is a request or an escape sequence of troff. Nothing here fails.
+// The manual page, from the help of all commands, in the macros of troff's man. The command line is
+// the only source: a command or an option that it gains is on the page. Every text is escaped, so
+// that none is a request or an escape sequence of troff. One thread runs this code, and nothing in
+// it fails.
 
 #include "manual_page.h"
 

@@ -1,5 +1,7 @@
 // `sync --salvage`: writes the undamaged part of a run to another directory, and lists what was
-// left out. salvage_run() of the room trial does the work; a signal stops it between segments.
+// left out. salvage_run() of the room trial does the work, on the thread of the command. A signal
+// stops it between segments; the part that was written stays. A destination that is not empty, and
+// a store that fails, end the command with a message and exit code 2, as does any part left out.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,5 +1,7 @@
 // No new data for a while: no worker committed anything for `threshold` seconds, and the training
-// has not ended. The rule reads the clock and the size of the index only, between steps.
+// has not ended. The rule reads the clock and the size of the index only, between steps; it fetches
+// no value. The runner calls it on its own thread whenever a wait for steps ends. A run that has
+// ended, and one that is judged without waiting (--no-wait), never stalls.
 
 #include <chrono>
 #include <cstdint>
