@@ -102,7 +102,9 @@ TEST(Naming, every_name_that_rules_find_is_matched_by_the_default_or_by_what_fol
             std::ranges::any_of(tensors.fallbacks, [&](const cupel::FallbackNames& fallback) {
               return fallback.collections.empty() && fallback.patterns.matches(tensor);
             });
-        if (column > 1) EXPECT_TRUE(follows) << rule << ": " << tensor;
+        if (column > 1) {
+          EXPECT_TRUE(follows) << rule << ": " << tensor;
+        }
       }
     }
   }
