@@ -150,8 +150,8 @@ std::string describe(const RuleNeeds& needs) {
     if (!text.empty()) text += needs.any_suffices ? "; or " : "; ";
     if (need.optional) text += "if there are any, ";
     text += need.tensors.description();
-    for (const FallbackNames& fallback : need.tensors.fallbacks)
-      text += ", else " + fallback.description();
+    // The patterns of fallbacks would fill lines.
+    if (!need.tensors.fallbacks.empty()) text += ", else other names";
     text += modes_text(need) + ": " + sources_text(need.suffices);
     if (!need.spares.empty())
       text += ", often spared by " + joined(texts_of(need.spares, "raw values"), " or ");

@@ -168,8 +168,9 @@ TEST(FallbackNames, are_described_behind_the_names_that_are_preferred) {
   const RuleNeeds needs{
       .tensors = {{.tensors = preferring_a(), .suffices = {TensorSource::value()}}}};
   EXPECT_EQ(cupel::describe(needs),
-            "the collection as and names matching \"^a\", else names matching \"^b\", else names "
-            "matching \"^c\", names matching \"^d\" of at least 2 axes: raw values");
+            "the collection as and names matching \"^a\", else other names: raw values");
+  EXPECT_EQ(preferring_a().fallbacks.back().description(),
+            "names matching \"^c\", names matching \"^d\" of at least 2 axes");
 }
 
 /// Fires where the sum of all means of a tensor is above 10.

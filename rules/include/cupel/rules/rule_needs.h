@@ -136,7 +136,7 @@ struct RuleNeeds {
 };
 
 /// Returns "the collection gradients: abs_mean, else l1, else raw values". Needs are separated
-/// by "; ", or by "; or " where any one is enough.
+/// by "; ", or by "; or " where any one is enough. Fallbacks become ", else other names".
 std::string describe(const RuleNeeds& needs);
 
 /// Returns "abs_mean, else l1, else raw values".
