@@ -33,13 +33,14 @@ void print_build_info(bool json, Printer out) {
   if (json) {
     nlohmann::ordered_json libraries = nlohmann::ordered_json::object();
     for (const auto& [name, version] : kLibraries) libraries[std::string(name)] = version;
-    const nlohmann::ordered_json facts = {{"version", kVersion},
-                                          {"schemes", schemes_of_build()},
-                                          {"rules", builtin_rules().definitions().size()},
-                                          {"compiler", kCompiler},
-                                          {"build_type", kBuildType},
-                                          {"static", kIsStatic},
-                                          {"libraries", std::move(libraries)}};
+    const nlohmann::ordered_json facts = {
+        {"version", kVersion},
+        {"schemes", schemes_of_build()},
+        {"rules", builtin_rules().definitions(Definitions::Practical).size()},
+        {"compiler", kCompiler},
+        {"build_type", kBuildType},
+        {"static", kIsStatic},
+        {"libraries", std::move(libraries)}};
     out << json_text(facts) << '\n';
     return;
   }
@@ -48,7 +49,8 @@ void print_build_info(bool json, Printer out) {
   for (const std::string& scheme : schemes_of_build())
     schemes += (schemes.empty() ? "" : ", ") + scheme;
   table.add({"stores", schemes});
-  table.add({"rules", std::to_string(builtin_rules().definitions().size()) + " built-in"});
+  table.add({"rules", std::to_string(builtin_rules().definitions(Definitions::Practical).size()) +
+                          " built-in"});
   table.add({"compiler", std::string(kCompiler) + ", " + std::string(kBuildType)});
   table.add({"linked", kIsStatic ? "statically, but for the C library" : "to shared libraries"});
   for (const auto& [name, version] : kLibraries)

@@ -49,10 +49,7 @@ const std::vector<Parameter>& limit_parameters() {
 }  // namespace
 
 std::vector<std::shared_ptr<const RuleDefinition>> shown_rules(const RuleCatalog& catalog) {
-  std::vector<std::shared_ptr<const RuleDefinition>> shown;
-  for (const auto& rule : catalog.definitions())
-    if (catalog.find(rule->name) == rule) shown.push_back(rule);
-  return shown;
+  return catalog.definitions(Definitions::Practical);
 }
 
 ScriptLimits parse_script_limits(const std::string& text) {

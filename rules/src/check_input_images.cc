@@ -18,12 +18,14 @@
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
 #include "cupel/rules/option_parameter.h"
+#include "cupel/rules/preferred_selection.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/run_memory.h"
 #include "cupel/rules/tensor_copy.h"
 #include "elements.h"
 #include "plain_reductions.h"
 #include "tensor_selection.h"
+#include "usual_names.h"
 
 namespace cupel::rules_detail {
 namespace {
@@ -67,17 +69,20 @@ std::string images_text(std::int64_t images) {
 class CheckInputImages final : public Rule {
  public:
   struct Options {
-    PatternList patterns;
+    PreferredNames names;
     double most = 0;
     std::int64_t samples = 0;
     std::int64_t channel = 0;
+    bool finds_channel = false;  // of the fallbacks, because the user gave none
   };
 
-  static RuleDefinition definition() {
+  static RuleDefinition definition(Definitions edition) {
     return define_rule<CheckInputImages>(
         {.name = "CheckInputImages",
+         .edition = edition,
          .summary = "input images are not centered at 0",
-         .description = R"(
+         .description =
+             R"(
 The rule gathers the images of a tensor over steps and workers, separately for each mode. Once there
 are threshold_samples images,
 
@@ -95,7 +100,11 @@ The rule reads raw values, every element once. The index is enough for images wi
 where only the mean was saved. For images of several channels that mean covers all channels, and the
 message contains "approximate". Typically the rule finds images that are scaled to the range 0 to 1
 and not centered: their mean is about 0.5.
-)",
+)" + usual_names_page(edition, R"(
+tensors of at least four axes: those called images or pixel_values; without those, the input of the
+network, such as Net_input_0 or model_input; without those, the input of the first convolution, such
+as conv1_input_0. Where channel is not given, the channels of these tensors are on the last axis if
+it has at most 4 positions and axis 1 has more)"),
          .example = "CheckInputImages,regex=^input_images$,threshold_samples=1000"},
         {option(&Options::most,
                 {.name = "threshold_mean",
@@ -106,9 +115,12 @@ and not centered: their mean is about 0.5.
                                     .default_text = "500",
                                     .range = {.least = 1},
                                     .help = "judges as soon as there are so many images (>= 1)"}),
-         option(&Options::patterns, {.name = "regex",
-                                     .default_text = ".*hybridsequential0_input_0",
-                                     .help = "patterns searched in the names of tensors"}),
+         preferred_names(&Options::names,
+                         {.name = "regex",
+                          .default_text = ".*hybridsequential0_input_0",
+                          .help = "patterns searched in the names of tensors; where they are "
+                                  "given, no other names count"},
+                         input_images(edition)),
          option(
              &Options::channel,
              {.name = "channel",
@@ -119,10 +131,13 @@ and not centered: their mean is about 0.5.
                   "image; axis 0 is the batch else"})});
   }
 
+  static void check(Options& options, const ParameterValues& values,
+                    ParameterMistakes& /*mistakes*/) {
+    options.finds_channel = !values.is_given("channel");
+  }
+
   static RuleNeeds needs(const Options& options) {
-    TensorNeed need{.tensors = {.patterns = options.patterns,
-                                .parameters = {"regex"},
-                                .saved_as = "input_image"},
+    TensorNeed need{.tensors = needed_tensors(options.names, "regex", "input_image"),
                     .suffices = {TensorSource::value()}};
     for (TensorSource source : sources_of(kMean)) {
       if (source.kind != TensorSource::Kind::Reductions) continue;
@@ -133,12 +148,14 @@ and not centered: their mean is about 0.5.
   }
 
   CheckInputImages(Trial& base, const Options& options)
-      : Rule(base), options_(options), names_({}, options.patterns) {}
+      : Rule(base), options_(options), names_(needs(options).tensors.front().tensors) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
+    if (names_.choose(step, base_trial())) memory_.start_over();
     memory_.bring_before(
-        step, base_trial(), names_, [this] { gathered_.clear(); },
+        step, base_trial(), names_.names(), [this] { gathered_.clear(); },
         [this](const RecordView& record) {
+          if (!names_.counts(record)) return;
           Verdict unheard;
           TensorCopy copy(*this, record, unheard);
           gather(copy);
@@ -150,23 +167,24 @@ and not centered: their mean is about 0.5.
     const auto finish = [&] {
       if (tensor != nullptr) judge(*tensor, worker, gathered_[{tensor, mode}], verdict);
     };
-    const std::size_t selected =
-        base_trial().visit_step(step, names_, [&](const RecordView& record) {
-          TensorCopy copy(*this, record, verdict);
-          if (tensor != &record.tensor()) {
-            finish();
-            tensor = nullptr;
-          }
-          if (!gather(copy)) return;
-          if (tensor == nullptr) worker = record.worker();
-          tensor = &record.tensor();
-          mode = record.mode();
-          read_all(*tensor, gathered_[{tensor, mode}], copy);
-        });
+    std::size_t selected = 0;
+    base_trial().visit_step(step, names_.names(), [&](const RecordView& record) {
+      if (!names_.counts(record)) return;
+      ++selected;
+      TensorCopy copy(*this, record, verdict);
+      if (tensor != &record.tensor()) {
+        finish();
+        tensor = nullptr;
+      }
+      if (!gather(copy)) return;
+      if (tensor == nullptr) worker = record.worker();
+      tensor = &record.tensor();
+      mode = record.mode();
+      read_all(*tensor, gathered_[{tensor, mode}], copy);
+    });
     finish();
     if (selected == 0)
-      verdict.not_applicable("nothing of " + needs(options_).tensors.front().tensors.description() +
-                             " was saved at this step");
+      verdict.not_applicable("nothing of " + names_.description() + " was saved at this step");
     return verdict;
   }
 
@@ -185,13 +203,23 @@ and not centered: their mean is about 0.5.
       return std::nullopt;
     }
     const auto rank = static_cast<std::int64_t>(shape->rank());
-    const std::int64_t axis = options_.channel < 0 ? rank + options_.channel : options_.channel;
+    const std::int64_t axis = axis_of_channels(*shape);
     if (axis >= 0 && axis < rank) {
       batch.axis = static_cast<std::size_t>(axis);
       batch.channels = (*shape)[*batch.axis];
     }
     batch.images = axis == 0 || rank == 0 ? 1 : (*shape)[0];
     return batch;
+  }
+
+  // Names that the user did not choose come from frameworks of both layouts.
+  std::int64_t axis_of_channels(const Shape& shape) const {
+    constexpr std::int64_t kMostColours = 4;
+    const auto rank = static_cast<std::int64_t>(shape.rank());
+    if (names_.is_fallback() && options_.finds_channel && shape[1] > kMostColours &&
+        shape[shape.rank() - 1] <= kMostColours)
+      return rank - 1;
+    return options_.channel < 0 ? rank + options_.channel : options_.channel;
   }
 
   // Takes in a copy, as the index has it; false if it cannot be used. Images that were judged at an
@@ -314,13 +342,15 @@ and not centered: their mean is about 0.5.
   }
 
   Options options_;
-  NameSelection names_;
+  PreferredSelection names_;
   RunMemory memory_;
   std::map<std::pair<const std::string*, Mode>, Gathered> gathered_;
 };
 
 }  // namespace
 
-RuleDefinition check_input_images() { return CheckInputImages::definition(); }
+RuleDefinition check_input_images(Definitions edition) {
+  return CheckInputImages::definition(edition);
+}
 
 }  // namespace cupel::rules_detail

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "cupel/rules/preferred_selection.h"
 #include "sample_names.h"
 #include "saved_offer.h"
 #include "validation_losses.h"
@@ -35,9 +36,18 @@ bool feeds(const SavedCollection& saved, const NeededTensors& part, const Saving
     const auto known = plan.known.find(name);
     if (known != plan.known.end() && may_share(known->second, collection)) return true;
   }
-  const auto patterns = part.patterns.patterns();
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const Pattern& pattern) { return may_hold(collection, pattern); });
+  const auto holds_any = [&collection](const PatternList& patterns) {
+    return std::ranges::any_of(patterns.patterns(), [&collection](const Pattern& pattern) {
+      return may_hold(collection, pattern);
+    });
+  };
+  // What the training calls its tensors is not known, and with it neither whose names count.
+  return holds_any(part.patterns) ||
+         std::ranges::any_of(part.fallbacks, [&](const FallbackNames& fallback) {
+           const auto& among = fallback.collections;
+           return (among.empty() || std::ranges::find(among, collection.name()) != among.end()) &&
+                  holds_any(fallback.patterns);
+         });
 }
 
 // The entry that makes of a saved collection what it is.
@@ -169,9 +179,19 @@ class RunOffers {
       return !std::binary_search(known.begin(), known.end(), name);
     });
     const bool nothing = !part.collections.empty() && collections.empty() && part.patterns.empty();
-    if (nothing) return;
-    NameSelection names(std::move(collections), part.patterns);
-    run.visit_steps({}, names, [this](const RecordView& record) { add(record); });
+    if (!nothing) {
+      NameSelection names(std::move(collections), part.patterns);
+      run.visit_steps({}, names, [this](const RecordView& record) { add(record); });
+    }
+    if (!empty() || part.fallbacks.empty()) return;
+    // As the rule chooses at the last step.
+    PreferredSelection preferred(part);
+    const std::vector<std::int64_t> steps = run.steps();
+    if (steps.empty()) return;
+    preferred.choose(steps.back(), run);
+    run.visit_steps({}, preferred.names(), [&](const RecordView& record) {
+      if (preferred.counts(record)) add(record);
+    });
   }
   bool empty() const { return copies_.empty(); }
 

@@ -24,10 +24,10 @@ constexpr std::string_view kWrapper = "DebugRuleConfigurations";
 constexpr std::string_view kOtherTrial = "other_trial";
 constexpr std::string_view kOtherTrials = "other_trials";
 
-constexpr std::array<std::string_view, 9> kEntryKeys = {
-    "RuleConfigurationName", "RuleParameters", "CollectionConfigurations",
-    "RunnerParameters",      "LocalPath",      "RuleEvaluatorImage",
-    "InstanceType",          "VolumeSizeInGB", "S3OutputPath"};
+constexpr std::array<std::string_view, 10> kEntryKeys = {
+    "RuleConfigurationName", "RuleParameters", "CollectionConfigurations", "RunnerParameters",
+    "Definitions",           "LocalPath",      "RuleEvaluatorImage",       "InstanceType",
+    "VolumeSizeInGB",        "S3OutputPath"};
 constexpr std::array<std::string_view, 5> kRunnerKeys = {
     "start_step", "end_step", "stop_on_first_fire", "raise_eval_cond", "workers"};
 
@@ -114,6 +114,16 @@ void read_runner(const ConfigurationValue& value, ConfiguredRule& into) {
   if (raises) into.use.stop_at_first = true;
 }
 
+Definitions read_edition(const ConfigurationValue& value) {
+  constexpr std::string_view kLegal = "\"practical\" or \"reference\"";
+  if (value.is_null()) return Definitions::Reference;
+  const auto text = read_text(value, kLegal);
+  for (const Definitions edition : {Definitions::Practical, Definitions::Reference})
+    if (text == to_string(edition)) return edition;
+  if (text) value.refuse(kLegal);
+  return Definitions::Reference;
+}
+
 ConfiguredRule read_entry(const ConfigurationValue& entry, std::set<std::string>& names) {
   ConfiguredRule result;
   result.path = entry.path();
@@ -140,6 +150,7 @@ ConfiguredRule read_entry(const ConfigurationValue& entry, std::set<std::string>
   use.other_trials = take_other_trials(use.parameters);
   use.collections = read_collection_configurations(entry.member("CollectionConfigurations"));
   read_runner(entry.member("RunnerParameters"), result);
+  result.edition = read_edition(entry.member("Definitions"));
   return result;
 }
 

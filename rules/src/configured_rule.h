@@ -12,12 +12,14 @@ namespace cupel::rules_detail {
 
 /// One entry of DebugRuleConfigurations (docs/cli.md), before its rule is known.
 struct ConfiguredRule {
-  RuleConfiguration use;      ///< Everything that the entry has but the definition and the actions.
-  std::string rule;           ///< rule_to_invoke, else the name of the entry.
-  std::string source;         ///< source_s3_uri: the file of a rule in Lua. Empty: a built-in rule.
-  std::string action_json;    ///< The text of the actions.
-  bool has_workers = false;   ///< RunnerParameters.workers is given.
-  bool has_mistakes = false;  ///< The report has errors of this entry.
+  RuleConfiguration use;    ///< Everything that the entry has but the definition and the actions.
+  std::string rule;         ///< rule_to_invoke, else the name of the entry.
+  std::string source;       ///< source_s3_uri: the file of a rule in Lua. Empty: a built-in rule.
+  std::string action_json;  ///< The text of the actions.
+  /// The edition of the built-in rule: as it was published, unless the entry asks for ours.
+  Definitions edition = Definitions::Reference;
+  bool has_workers = false;     ///< RunnerParameters.workers is given.
+  bool has_mistakes = false;    ///< The report has errors of this entry.
   bool is_named_alone = false;  ///< The name of the entry stands for the rule.
   std::string path;             ///< The keys that lead to the entry.
   std::map<std::string, std::string, std::less<>> parameter_paths = {};  ///< By parameter.

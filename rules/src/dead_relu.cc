@@ -13,6 +13,7 @@
 #include "layer_units.h"
 #include "plain_reductions.h"
 #include "tensor_selection.h"
+#include "usual_names.h"
 
 namespace cupel::rules_detail {
 namespace {
@@ -20,16 +21,18 @@ namespace {
 class DeadRelu final : public TensorRule {
  public:
   struct Options {
-    PatternList patterns;
+    PreferredNames names;
     double inactivity = 0;
     double layer = 0;
   };
 
-  static RuleDefinition definition() {
+  static RuleDefinition definition(Definitions edition) {
     return define_rule<DeadRelu>(
         {.name = "DeadRelu",
+         .edition = edition,
          .summary = "a large part of a ReLU layer is never active",
-         .description = R"(
+         .description =
+             R"(
 Axis 0 of a layer's output is the batch, and every element position behind it is a unit. A list of
 numbers is a batch of one.
 
@@ -46,11 +49,17 @@ A saved min above 0 proves that every unit is always active, and a saved max of 
 that no unit is. Otherwise the rule reads the raw value, every element once: save the outputs at an
 interval of a few hundred steps. The default pattern matches names that contain relu_output. Where
 no name matches, the rule reports that after 10 steps.
-)",
+)" + usual_names_page(edition, R"(
+outputs of layers called relu, such as relu1_output_0 or re_lu_1/outputs, but not of leaky_relu and
+prelu; without those, outputs of layers called activation, act or act_fn; without those, outputs in
+the collection activations)"),
          .example = "DeadRelu,tensor_regex=relu[0-9]*_output,threshold_layer=30"},
-        {option(&Options::patterns, {.name = "tensor_regex",
-                                     .default_text = ".*relu_output",
-                                     .help = "patterns searched in the names of tensors"}),
+        {preferred_names(&Options::names,
+                         {.name = "tensor_regex",
+                          .default_text = ".*relu_output",
+                          .help = "patterns searched in the names of tensors; where they are "
+                                  "given, no other names count"},
+                         relu_outputs(edition)),
          option(
              &Options::inactivity,
              {.name = "threshold_inactivity",
@@ -67,9 +76,7 @@ no name matches, the rule reports that after 10 steps.
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = {.patterns = options.patterns,
-                          .parameters = {"tensor_regex"},
-                          .saved_as = "relu_output"},
+    return {{{.tensors = needed_tensors(options.names, "tensor_regex", "relu_output"),
               .suffices = {TensorSource::value()},
               .spares = {TensorSource::of({kMin}), TensorSource::of({kMax})}}}};
   }
@@ -109,6 +116,6 @@ no name matches, the rule reports that after 10 steps.
 
 }  // namespace
 
-RuleDefinition dead_relu() { return DeadRelu::definition(); }
+RuleDefinition dead_relu(Definitions edition) { return DeadRelu::definition(edition); }
 
 }  // namespace cupel::rules_detail

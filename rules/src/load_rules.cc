@@ -54,6 +54,7 @@ struct Request {
   std::string file = {};       // of a rule in Lua; empty: the catalog's
   bool any_name_does = false;  // the only rule of the file is meant, whatever its name
   bool is_entry = false;       // of the configuration
+  Definitions edition = Definitions::Practical;
   RuleConfiguration use = {};  // what it is to be, without its definition
 };
 
@@ -102,8 +103,8 @@ const RuleFile& RuleLoader::file_of(const Request& request, const Report& report
 std::shared_ptr<const RuleDefinition> RuleLoader::definition_of(const Request& request,
                                                                 const Report& report) {
   if (request.file.empty()) {
-    if (auto found = catalog_.find(request.rule)) return found;
-    Mistake unknown = catalog_.mistake_in(request.rule);
+    if (auto found = catalog_.find(request.rule, request.edition)) return found;
+    Mistake unknown = catalog_.mistake_in(request.rule, request.edition);
     unknown.parameter = "rule_to_invoke";
     report(std::move(unknown));
     return nullptr;
@@ -157,8 +158,7 @@ void RuleLoader::load(Request request, const Report& report) {
 
 void RuleLoader::load_set() {
   if (std::exchange(has_set_, true)) return;
-  for (const auto& definition : catalog_.definitions()) {
-    if (catalog_.find(definition->name) != definition) continue;  // of another edition
+  for (const auto& definition : catalog_.definitions(Definitions::Practical)) {
     if (definition->other_trials > 0 || !definition->mistakes_in({}).empty()) continue;
     loaded_.rules.push_back(
         {.definition = definition, .name = definition->name, .only_if_fed = true});
@@ -203,6 +203,7 @@ void RuleLoader::load_entry(ConfiguredRule entry, const Report& report, const Re
         .file = std::move(entry.source),
         .any_name_does = entry.is_named_alone,
         .is_entry = true,
+        .edition = entry.edition,
         .use = std::move(entry.use)},
        report);
   if (is_wrong) loaded_.rules.resize(rules);

@@ -42,6 +42,15 @@ void ask_for(const std::vector<TensorSource>& suffices, SavingParameters& parame
   parameters.save_raw_tensor = true;
 }
 
+// Those of fallbacks too: the training may call its tensors so. What is in a collection already is
+// not for this one.
+PatternList all_patterns(const NeededTensors& part) {
+  PatternList all = part.patterns;
+  for (const FallbackNames& fallback : part.fallbacks)
+    if (fallback.collections.empty()) all.add(fallback.patterns);
+  return all;
+}
+
 bool is_fed(const TensorNeed& need, const CollectionConfiguration& entry, const SavingPlan& plan) {
   const SavedCollection saved{
       Collection(entry.name), entry.parameters.times.over(plan.hook), true, true, {}};
@@ -74,7 +83,7 @@ CollectionConfiguration rules_detail::needed_collection(std::string_view rule,
   if (all)
     entry.parameters.include_regex = PatternList(".*");
   else if (!part.patterns.empty())
-    entry.parameters.include_regex = part.patterns;
+    entry.parameters.include_regex = all_patterns(part);
   if (!is_scalar_collection(entry.name)) ask_for(need.suffices, entry.parameters);
   SaveTimes& times = entry.parameters.times;
   times = need.times;

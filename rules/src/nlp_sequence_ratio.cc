@@ -13,11 +13,13 @@
 #include "builtin_table.h"
 #include "cupel/core/number_text.h"
 #include "cupel/rules/option_parameter.h"
+#include "cupel/rules/preferred_selection.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/tensor_copy.h"
 #include "elements.h"
 #include "plain_reductions.h"
 #include "tensor_selection.h"
+#include "usual_names.h"
 
 namespace cupel::rules_detail {
 namespace {
@@ -52,16 +54,18 @@ std::optional<double> found_in_index(TensorCopy& copy, double token) {
 class NLPSequenceRatio final : public Rule {
  public:
   struct Options {
-    PatternList patterns;
+    PreferredNames names;
     std::vector<double> tokens;
     std::vector<double> thresholds;  // by token; the last one also for the rest
   };
 
-  static RuleDefinition definition() {
+  static RuleDefinition definition(Definitions edition) {
     return define_rule<NLPSequenceRatio>(
         {.name = "NLPSequenceRatio",
+         .edition = edition,
          .summary = "a token makes up too much of the sequences",
-         .description = R"(
+         .description =
+             R"(
 The rule computes the share of a token, such as padding or unknown words, among all elements of a
 tensor at a step, over all workers:
 
@@ -78,12 +82,17 @@ For token 0, the counts of floating-point tensors are enough. A saved min above 
 below it, proves that the token does not occur. Otherwise the rule reads the raw value, every
 element once, however many tokens there are. Half of a batch is padding, the default threshold,
 where sequences differ much in length; sorting them by length into batches saves that time.
-)",
+)" + usual_names_page(edition, R"(
+inputs of embeddings of tokens, such as embedding_input_0 or embed_tokens_input_0, but not of
+positions, segments and images; without those, tensors called input_ids, token_ids or tokens)"),
          .example = "NLPSequenceRatio,tensor_regex=tokens,token_values=0,1,token_thresholds_"
                     "percent=40,10"},
-        {option(&Options::patterns, {.name = "tensor_regex",
-                                     .default_text = ".*embedding0_input_0",
-                                     .help = "patterns searched in the names of tensors"}),
+        {preferred_names(&Options::names,
+                         {.name = "tensor_regex",
+                          .default_text = ".*embedding0_input_0",
+                          .help = "patterns searched in the names of tensors; where they are "
+                                  "given, no other names count"},
+                         token_sequences(edition)),
          option(&Options::tokens,
                 {.name = "token_values", .default_text = "0", .help = "the tokens, as numbers"}),
          option(
@@ -105,9 +114,7 @@ where sequences differ much in length; sorting them by length into batches saves
   }
 
   static RuleNeeds needs(const Options& options) {
-    TensorNeed need{.tensors = {.patterns = options.patterns,
-                                .parameters = {"tensor_regex"},
-                                .saved_as = "input_sequence"},
+    TensorNeed need{.tensors = needed_tensors(options.names, "tensor_regex", "input_sequence"),
                     .suffices = {},
                     .spares = {TensorSource::of({kMin}), TensorSource::of({kMax})}};
     if (std::all_of(options.tokens.begin(), options.tokens.end(),
@@ -118,16 +125,14 @@ where sequences differ much in length; sorting them by length into batches saves
   }
 
   NLPSequenceRatio(Trial& base, const Options& options)
-      : Rule(base),
-        names_({}, options.patterns),
-        tensors_(needs(options).tensors.front().tensors.description()),
-        tokens_(tokens_of(options)) {}
+      : Rule(base), names_(needs(options).tensors.front().tensors), tokens_(tokens_of(options)) {}
 
   Verdict invoke_at_step(std::int64_t step) override {
     Verdict verdict;
     Sequences sequences;
+    names_.choose(step, base_trial());
     const std::size_t selected =
-        base_trial().visit_step(step, names_, [&](const RecordView& record) {
+        base_trial().visit_step(step, names_.names(), [&](const RecordView& record) {
           if (sequences.tensor != &record.tensor()) {
             judge(sequences, verdict);
             sequences = {&record.tensor(), record.worker(), {}, 0, false};
@@ -137,7 +142,8 @@ where sequences differ much in length; sorting them by length into batches saves
           add(copy, sequences);
         });
     judge(sequences, verdict);
-    if (selected == 0) verdict.not_applicable("nothing of " + tensors_ + " was saved at this step");
+    if (selected == 0)
+      verdict.not_applicable("nothing of " + names_.description() + " was saved at this step");
     return verdict;
   }
 
@@ -212,13 +218,14 @@ where sequences differ much in length; sorting them by length into batches saves
     }
   }
 
-  NameSelection names_;
-  std::string tensors_;
+  PreferredSelection names_;
   std::vector<Token> tokens_;
 };
 
 }  // namespace
 
-RuleDefinition nlp_sequence_ratio() { return NLPSequenceRatio::definition(); }
+RuleDefinition nlp_sequence_ratio(Definitions edition) {
+  return NLPSequenceRatio::definition(edition);
+}
 
 }  // namespace cupel::rules_detail

@@ -22,7 +22,12 @@ std::optional<PatternList> ValueOf<PatternList>::take(const ParameterValues& val
   return patterns;
 }
 
-void set_reads(Rule& rule, const RuleNeeds& needs) { RuleTexts::set_reads(rule, describe(needs)); }
+void set_reads(Rule& rule, const RuleNeeds& needs) {
+  // For messages, which stay short: the page of the rule has all names.
+  RuleNeeds preferred = needs;
+  for (TensorNeed& need : preferred.tensors) need.tensors.fallbacks.clear();
+  RuleTexts::set_reads(rule, describe(preferred));
+}
 
 std::string without_outer_breaks(std::string text) {
   if (text.starts_with('\n')) text.erase(0, 1);

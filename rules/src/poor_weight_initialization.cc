@@ -17,6 +17,7 @@
 #include "builtin_table.h"
 #include "cupel/core/number_text.h"
 #include "cupel/rules/option_parameter.h"
+#include "cupel/rules/preferred_selection.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/run_memory.h"
 #include "elements.h"
@@ -24,6 +25,7 @@
 #include "labelled_step.h"
 #include "plain_reductions.h"
 #include "tensor_selection.h"
+#include "usual_names.h"
 
 namespace cupel::rules_detail {
 namespace {
@@ -96,18 +98,20 @@ struct LossHistory {
 class PoorWeightInitialization final : public Rule {
  public:
   struct Options {
-    PatternList activations;
+    PreferredNames activations;
     double threshold = 0;
     double range = 0;
     std::int64_t patience = 0;
     double steps = 0;
   };
 
-  static RuleDefinition definition() {
+  static RuleDefinition definition(Definitions edition) {
     return define_rule<PoorWeightInitialization>(
         {.name = "PoorWeightInitialization",
+         .edition = edition,
          .summary = "training began with bad weights",
-         .description = R"(
+         .description =
+             R"(
 The rule judges the first saved steps at which anything that it reads is there. The parameter steps
 is the number of these steps; they are steps of TRAIN if the run has any. Later steps are not
 applicable. Any of three signs fires:
@@ -125,12 +129,17 @@ elements, text, empty tensors and NaN are skipped, and a loss that is not finite
 Variances (or std) and losses are read from the index where they were saved; gradients are read as
 raw values and sorted in part. With an interval of 500, "the first 10 steps" end at step 4500: save
 every step up to the tenth instead.
-)",
+)" + usual_names_page(edition, R"(
+inputs of layers called relu, such as relu1_input_0 or re_lu_1/inputs; without those, inputs of
+other activations, such as act_fn, gelu, silu, tanh and sigmoid)"),
          .example = "PoorWeightInitialization,steps=20"},
-        {option(&Options::activations,
-                {.name = "activation_inputs_regex",
-                 .default_text = ".*relu_input",
-                 .help = "patterns searched in names of inputs of activations"}),
+        {preferred_names(
+             &Options::activations,
+             {.name = "activation_inputs_regex",
+              .default_text = ".*relu_input",
+              .help = "patterns searched in names of inputs of activations; where they are given, "
+                      "no other names count"},
+             activation_inputs(edition)),
          option(&Options::threshold, {.name = "threshold",
                                       .default_text = "10.0",
                                       .range = {.least = 0},
@@ -165,9 +174,8 @@ every step up to the tenth instead.
     const SaveTimes first_steps = {
         .every_mode = {.save_interval = 1,
                        .end_step = static_cast<std::int64_t>(std::min(options.steps, kFew))}};
-    return {.tensors = {{.tensors = {.patterns = options.activations,
-                                     .parameters = {"activation_inputs_regex"},
-                                     .saved_as = "relu_input"},
+    return {.tensors = {{.tensors = needed_tensors(options.activations, "activation_inputs_regex",
+                                                   "relu_input"),
                          .suffices = sources_of(kVariance),
                          .modes = modes,
                          .times = first_steps},
@@ -186,8 +194,8 @@ every step up to the tenth instead.
   PoorWeightInitialization(Trial& base, const Options& options)
       : Rule(base),
         options_(options),
-        all_({"gradients", "losses"}, options.activations),
-        activations_({}, options.activations),
+        all_({"gradients", "losses"}, options.activations.patterns),
+        activations_(needs(options).tensors.front().tensors),
         gradients_({"gradients"}),
         losses_({"losses"}) {}
 
@@ -197,6 +205,10 @@ every step up to the tenth instead.
     if (!is_judged(base_trial().mode(step).value_or(Mode::Global), judged)) {
       verdict.not_applicable("the rule judges the steps of TRAIN");
       return verdict;
+    }
+    if (activations_.choose(step, base_trial())) {
+      all_ = NameSelection({"gradients", "losses"}, activations_.names().patterns());
+      steps_memory_.start_over();
     }
     remember_before(step, judged);
     const bool too_late = found_ >= options_.steps;
@@ -249,7 +261,7 @@ every step up to the tenth instead.
 
   void judge_activations(std::int64_t step, Verdict& verdict) {
     ByWorker variances;
-    base_trial().visit_step(step, activations_, [&](const RecordView& record) {
+    base_trial().visit_step(step, activations_.names(), [&](const RecordView& record) {
       TensorCopy copy(*this, record, verdict);
       if (!copy.has_numbers()) return;
       if (record.elements() == 1) return copy.skip("one element has no variance");
@@ -354,7 +366,7 @@ every step up to the tenth instead.
 
   Options options_;
   NameSelection all_;
-  NameSelection activations_;
+  PreferredSelection activations_;
   NameSelection gradients_;
   NameSelection losses_;
   Mode judged_ = Mode::Global;
@@ -367,6 +379,8 @@ every step up to the tenth instead.
 
 }  // namespace
 
-RuleDefinition poor_weight_initialization() { return PoorWeightInitialization::definition(); }
+RuleDefinition poor_weight_initialization(Definitions edition) {
+  return PoorWeightInitialization::definition(edition);
+}
 
 }  // namespace cupel::rules_detail

@@ -5,6 +5,7 @@
 #include "cupel/rules/rule_catalog.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -80,6 +81,14 @@ std::shared_ptr<const RuleDefinition> RuleCatalog::find(std::string_view name,
   return rules_detail::find_by_name(definitions_, name, [edition](const RuleDefinition& known) {
     return meet(known.edition, edition);
   });
+}
+
+std::vector<std::shared_ptr<const RuleDefinition>> RuleCatalog::definitions(
+    Definitions edition) const {
+  std::vector<std::shared_ptr<const RuleDefinition>> of_edition;
+  std::ranges::copy_if(definitions_, std::back_inserter(of_edition),
+                       [edition](const auto& known) { return meet(known->edition, edition); });
+  return of_edition;
 }
 
 const RuleDefinition& RuleCatalog::require(std::string_view name, Definitions edition) const {

@@ -52,6 +52,17 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return text;
 }
 
+std::string collections_text(const std::vector<std::string>& names) {
+  return (names.size() == 1 ? "the collection " : "the collections ") + joined(names, ", ");
+}
+
+std::string names_text(const PatternList& patterns) {
+  std::string text;
+  for (const std::string& pattern : patterns.texts())
+    text += (text.empty() ? "names matching \"" : ", names matching \"") + pattern + "\"";
+  return text;
+}
+
 std::string modes_text(const TensorNeed& need) {
   std::string text;
   for (const Mode mode : need.each_of)
@@ -103,7 +114,8 @@ const NeededNumber& TensorNeed::steps_in(Mode mode) const {
 }
 
 std::vector<NeededTensors> NeededTensors::parts() const {
-  if (any_suffices || collections.size() + patterns.patterns().size() < 2) return {*this};
+  if (any_suffices || !fallbacks.empty() || collections.size() + patterns.patterns().size() < 2)
+    return {*this};
   std::vector<NeededTensors> result;
   const auto add = [&](std::vector<std::string> its_collections, PatternList its_patterns) {
     NeededTensors part = *this;
@@ -118,17 +130,17 @@ std::vector<NeededTensors> NeededTensors::parts() const {
 
 std::string NeededTensors::description() const {
   std::string text;
-  if (!collections.empty())
-    text += (collections.size() == 1 ? "the collection " : "the collections ") +
-            joined(collections, ", ");
-  std::string_view separator = text.empty() ? "" : " and ";
-  for (const std::string& pattern : patterns.texts()) {
-    text += separator;
-    text += "names matching \"" + pattern + "\"";
-    separator = ", ";
-  }
+  if (!collections.empty()) text += collections_text(collections);
+  if (!patterns.empty()) text += (text.empty() ? "" : " and ") + names_text(patterns);
   if (!text.empty()) return text;
   return all_if_none ? "all tensors" : "the tensors chosen by " + joined(parameters, " and ");
+}
+
+std::string FallbackNames::description() const {
+  std::string text = names_text(patterns);
+  if (!collections.empty()) text += " in " + collections_text(collections);
+  if (least_rank > 0) text += " of at least " + std::to_string(least_rank) + " axes";
+  return text;
 }
 
 std::string describe(const RuleNeeds& needs) {
@@ -137,7 +149,10 @@ std::string describe(const RuleNeeds& needs) {
   for (const TensorNeed& need : needs.tensors) {
     if (!text.empty()) text += needs.any_suffices ? "; or " : "; ";
     if (need.optional) text += "if there are any, ";
-    text += need.tensors.description() + modes_text(need) + ": " + sources_text(need.suffices);
+    text += need.tensors.description();
+    // The patterns of fallbacks would fill lines.
+    if (!need.tensors.fallbacks.empty()) text += ", else other names";
+    text += modes_text(need) + ": " + sources_text(need.suffices);
     if (!need.spares.empty())
       text += ", often spared by " + joined(texts_of(need.spares, "raw values"), " or ");
   }

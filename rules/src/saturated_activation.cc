@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "builtin_table.h"
 #include "cupel/core/ascii.h"
@@ -17,6 +18,7 @@
 #include "layer_units.h"
 #include "plain_reductions.h"
 #include "tensor_selection.h"
+#include "usual_names.h"
 
 namespace cupel::rules_detail {
 namespace {
@@ -31,7 +33,7 @@ class SaturatedActivation final : public TensorRule {
  public:
   struct Options {
     std::vector<std::string> collections;
-    PatternList patterns;
+    PreferredNames names;
     Bounds tanh;
     Bounds sigmoid;
     std::vector<double> tanh_pair;     // the older spelling
@@ -40,11 +42,13 @@ class SaturatedActivation final : public TensorRule {
     double layer = 0;
   };
 
-  static RuleDefinition definition() {
+  static RuleDefinition definition(Definitions edition) {
     return define_rule<SaturatedActivation>(
         {.name = "SaturatedActivation",
+         .edition = edition,
          .summary = "a large part of a tanh or sigmoid layer saturates",
-         .description = R"(
+         .description =
+             R"(
 The rule judges inputs of tanh and sigmoid layers. The name of a tensor decides between the two: the
 function that is mentioned last counts, in any case of letters, and a name that mentions neither is
 skipped. Axis 0 is the batch, every element position behind it is a unit, and a list of numbers is a
@@ -62,15 +66,18 @@ Scalars, text and empty tensors are skipped.
 A saved min and max within the bounds prove that no unit is saturated; a range outside of the bounds
 proves that all units are. Otherwise the rule reads the raw value, every element once. Save min and
 max beside the raw value: healthy steps then cost nothing.
-)",
+)" + usual_names_page(edition, R"(
+inputs of layers called tanh or sigmoid, such as tanh1_input_0 or sigmoid_2/inputs, but not of
+hardtanh, hard_sigmoid and log_sigmoid)"),
          .example = "SaturatedActivation,tensor_regex=tanh[0-9]*_input,threshold_layer=30"},
         {option(&Options::collections, collection_names()),
-         option(
-             &Options::patterns,
+         preferred_names(
+             &Options::names,
              {.name = "tensor_regex",
               .default_text = ".*tanh_input|.*sigmoid_input",
-              .help = "patterns searched in the names of tensors; no default where collections are "
-                      "given"}),
+              .help = "patterns searched in the names of tensors; where they or collections are "
+                      "given, no other names count"},
+             tanh_and_sigmoid_inputs(edition)),
          option(&Options::tanh, &Bounds::low,
                 {.name = "threshold_tanh_min",
                  .default_text = "-9.4999",
@@ -109,13 +116,15 @@ max beside the raw value: healthy steps then cost nothing.
 
   static void check(Options& options, const ParameterValues& values, ParameterMistakes& mistakes) {
     // The default pattern counts where nothing else chooses.
-    if (!options.collections.empty() && !values.is_given("tensor_regex")) options.patterns = {};
+    if (!options.collections.empty() && !values.is_given("tensor_regex")) options.names = {};
     check_bounds("threshold_tanh", options.tanh, options.tanh_pair, values, mistakes);
     check_bounds("threshold_sigmoid", options.sigmoid, options.sigmoid_pair, values, mistakes);
   }
 
   static RuleNeeds needs(const Options& options) {
-    return {{{.tensors = selected_tensors(options.collections, options.patterns, false),
+    NeededTensors tensors = selected_tensors(options.collections, options.names.patterns, false);
+    tensors.fallbacks = options.names.fallbacks;
+    return {{{.tensors = std::move(tensors),
               .suffices = {TensorSource::value()},
               .spares = {TensorSource::of({kMin, kMax})}}}};
   }
@@ -198,6 +207,8 @@ max beside the raw value: healthy steps then cost nothing.
 
 }  // namespace
 
-RuleDefinition saturated_activation() { return SaturatedActivation::definition(); }
+RuleDefinition saturated_activation(Definitions edition) {
+  return SaturatedActivation::definition(edition);
+}
 
 }  // namespace cupel::rules_detail

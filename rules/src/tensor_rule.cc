@@ -9,9 +9,8 @@ using namespace rules_detail;
 
 TensorRule::TensorRule(Trial& base, const RuleNeeds& needs, const std::vector<Trial*>& others)
     : Rule(base, others),
-      tensors_(first_tensors(needs).description()),
-      modes_(needs.tensors.front().modes),
-      names_(first_tensors(needs).collections, first_tensors(needs).patterns) {}
+      modes_(needs.tensors.empty() ? std::vector<Mode>() : needs.tensors.front().modes),
+      names_(first_tensors(needs)) {}
 
 Verdict TensorRule::invoke_at_step(std::int64_t step) {
   Verdict verdict;
@@ -24,24 +23,29 @@ Verdict TensorRule::invoke_at_step(std::int64_t step) {
       return verdict;
     }
   }
+  chose_anew_ = names_.choose(step, base_trial());
   prepare(step, judged);
-  const std::size_t selected = base_trial().visit_step(step, names_, [&](const RecordView& record) {
+  std::size_t selected = 0;
+  base_trial().visit_step(step, names(), [&](const RecordView& record) {
+    if (!counts(record)) return;
+    ++selected;
     TensorCopy copy(*this, record, verdict);
     judge(copy);
   });
-  if (selected == 0) verdict.not_applicable("nothing of " + tensors_ + " was saved at this step");
+  if (selected == 0)
+    verdict.not_applicable("nothing of " + names_.description() + " was saved at this step");
   return verdict;
 }
 
 void TensorRule::prepare(std::int64_t /*step*/, Mode /*judged*/) {}
 
 void HistoryRule::prepare(std::int64_t step, Mode judged) {
-  if (judged != judged_) memory_.start_over();
+  if (judged != judged_ || chose_anew_) memory_.start_over();
   judged_ = judged;
   memory_.bring_before(
       step, base_trial(), names(), [this] { forget(); },
       [this](const RecordView& record) {
-        if (is_judged(record.mode(), judged_)) remember(record);
+        if (counts(record) && is_judged(record.mode(), judged_)) remember(record);
       });
 }
 

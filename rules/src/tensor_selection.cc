@@ -20,6 +20,14 @@ NeededTensors selected_tensors(const std::vector<std::string>& collections,
           .parameters = {"collection_names", "tensor_regex"}};
 }
 
+NeededTensors needed_tensors(const PreferredNames& names, std::string parameter,
+                             std::string saved_as) {
+  return {.patterns = names.patterns,
+          .fallbacks = names.fallbacks,
+          .parameters = {std::move(parameter)},
+          .saved_as = std::move(saved_as)};
+}
+
 void require_selection(const ParameterValues& values, ParameterMistakes& mistakes,
                        std::string text) {
   const auto collections = values.get<std::vector<std::string>>("collection_names");

@@ -267,7 +267,7 @@ TEST_F(CheckCommand, emits_the_collections_that_a_configuration_of_a_rule_has_in
 }
 
 TEST_F(CheckCommand, is_silent_about_what_it_emits_for_every_rule) {
-  for (const auto& rule : builtin_rules().definitions()) {
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical)) {
     std::string spec = rule->name;
     for (const Parameter& parameter : rule->parameters) {
       if (parameter.name == "collection_names") spec += ",collection_names=gradients";
@@ -277,6 +277,26 @@ TEST_F(CheckCommand, is_silent_about_what_it_emits_for_every_rule) {
     const Ran ran = run({"check", emitted({"--rule", spec}), "--rule", spec});
     EXPECT_EQ(ran.code, kExitFine) << spec << "\n" << ran.out << ran.err;
     EXPECT_THAT(ran.out, EndsWith(": what it needs is saved\n"));
+  }
+}
+
+TEST_F(CheckCommand, finds_the_names_that_a_run_has_but_for_a_configuration_of_the_reference) {
+  WorkerWriter(store_)
+      .save(0, {raw("relu1_output", {0, 0}), raw("tanh1_input_0", {99, 99}),
+                raw("embedding_input_0", {0, 0}), raw("Net_input_0", {9}).shaped({1, 1, 1, 1})})
+      .finish();
+  for (const char* rule :
+       {"DeadRelu", "SaturatedActivation", "NLPSequenceRatio", "CheckInputImages"}) {
+    const Ran found = run({"check", path(), "--rule", rule});
+    EXPECT_EQ(found.code, kExitFine) << rule << found.out;
+    EXPECT_EQ(found.out, std::string(rule) + ": what it needs is saved\n");
+    const std::string entry = std::string(R"([{"RuleConfigurationName": ")") + rule + "\"";
+    const Ran published = run({"check", path(), "--config", write("rules.json", entry + "}]")});
+    EXPECT_EQ(published.code, kExitFound) << rule;
+    EXPECT_THAT(published.out, HasSubstr("the run has no tensor of names matching \".*"));
+    const Ran ours = run({"check", path(), "--config",
+                          write("rules.json", entry + R"(, "Definitions": "practical"}])")});
+    EXPECT_EQ(ours.code, kExitFine) << ours.out << ours.err;
   }
 }
 

@@ -207,7 +207,8 @@ TEST(RulesCommand, as_json_is_an_array_of_objects) {
   std::vector<std::string> names;
   for (const Json& rule : rules) names.push_back(rule["name"]);
   std::vector<std::string> known;
-  for (const auto& rule : builtin_rules().definitions()) known.push_back(rule->name);
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical))
+    known.push_back(rule->name);
   EXPECT_EQ(names, known);
 }
 
@@ -238,7 +239,7 @@ TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
   const auto errors_of = [](const std::string& spec) {
     return to_json(load_rules({.specs = {spec}}, builtin_rules(), lua_rule_reader()).errors);
   };
-  for (const auto& rule : builtin_rules().definitions()) {
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical)) {
     const std::string text = run({"rules", rule->name}).out;
     EXPECT_EQ(errors_of(rule->example), "[]") << rule->name;
     std::size_t commands = 0;
@@ -264,7 +265,7 @@ TEST(RulesCommand, writes_a_page_of_each_rule_and_a_table_of_them) {
     text << std::ifstream(pages / name).rdbuf();
     return text.str();
   };
-  for (const auto& rule : builtin_rules().definitions()) {
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical)) {
     const std::string& name = rule->name;
     EXPECT_THAT(text_of(name + ".md"), StartsWith("# " + name + "\n"));
     EXPECT_THAT(text_of("README.md"), HasSubstr("[" + name + "](" + name + ".md)"));

@@ -134,6 +134,22 @@ TEST_F(Demo, finds_every_run_as_announced) {
   EXPECT_THAT(found_by(in_lua, path("demo/vanishing")), Contains("loss"));
 }
 
+TEST_F(Demo, has_relus_that_are_found_and_healthy) {
+  ASSERT_EQ(run("demo", 1), 0) << out() << err();
+  const std::string healthy = path("demo/healthy");
+  std::ostringstream checked;
+  std::ostringstream messages;
+  EXPECT_EQ(run_cli({"check", healthy, "--rule", "DeadRelu"}, checked, messages), 0)
+      << checked.str() << messages.str();
+  const auto trial = create_trial(healthy);
+  ASSERT_THAT(trial->tensor_names(), Contains("relu1_output"));
+  RuleRunner runner(*trial, {.wait = false});
+  runner.add(load_rules({.specs = {"DeadRelu"}}, builtin_rules(), {}).rules.at(0));
+  const RunSummary summary = runner.run([](const VerdictLine&) {});
+  ASSERT_EQ(summary.rules.size(), 1U);
+  EXPECT_EQ(summary.rules.front().status, RuleStatus::NoIssuesFound);
+}
+
 TEST_F(Demo, tells_accuracy_verdicts_and_commands_in_at_most_forty_lines) {
   ASSERT_EQ(run("it's a demo", 7), 0) << out() << err();
   const std::string text = out();

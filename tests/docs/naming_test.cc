@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cupel/core/collection.h"
+#include "cupel/rules/rule_catalog.h"
 #include "markdown.h"
 
 namespace {
@@ -82,6 +84,47 @@ TEST(Naming, every_name_falls_into_the_collections_that_its_row_says) {
       EXPECT_EQ(found, quoted(row[2])) << tensor << " with the profile " << row[1];
     }
   }
+}
+
+// rule, published, names by profile
+TEST(Naming, every_name_that_rules_find_is_matched_by_the_default_or_by_what_follows_it) {
+  std::size_t names = 0;
+  for (const auto& row : table("rule")) {
+    ASSERT_EQ(row.size(), 5U) << row.front();
+    const std::string rule = cupel_docs::quoted_in(row[0]).at(0);
+    const cupel::NeededTensors tensors =
+        cupel::builtin_rules().require(rule).needs().tensors.front().tensors;
+    for (std::size_t column = 1; column < row.size(); ++column) {
+      for (const std::string& tensor : cupel_docs::quoted_in(row[column])) {
+        ++names;
+        EXPECT_EQ(tensors.patterns.matches(tensor), column == 1) << rule << ": " << tensor;
+        const bool follows =
+            std::ranges::any_of(tensors.fallbacks, [&](const cupel::FallbackNames& fallback) {
+              return fallback.collections.empty() && fallback.patterns.matches(tensor);
+            });
+        if (column > 1) {
+          EXPECT_TRUE(follows) << rule << ": " << tensor;
+        }
+      }
+    }
+  }
+  EXPECT_GT(names, 25U);
+}
+
+TEST(Naming, the_table_of_names_that_rules_find_has_every_rule_with_such_names) {
+  Texts documented;
+  for (const auto& row : table("rule")) documented.insert(cupel_docs::quoted_in(row[0]).at(0));
+  Texts real;
+  for (const auto& rule : cupel::builtin_rules().definitions(cupel::Definitions::Practical)) {
+    cupel::ParameterMistakes missing;
+    const auto values = cupel::read_parameters(rule->parameters, {}, missing);
+    const cupel::RuleNeeds needs = rule->needs_of(values);
+    if (std::ranges::any_of(needs.tensors, [](const cupel::TensorNeed& need) {
+          return !need.tensors.fallbacks.empty();
+        }))
+      real.insert(rule->name);
+  }
+  EXPECT_EQ(documented, real);
 }
 
 }  // namespace

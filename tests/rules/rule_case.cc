@@ -175,15 +175,22 @@ std::map<std::int64_t, Lines> lines_of(const Json& json, const RuleCase& rule_ca
   return lines;
 }
 
+Definitions edition_of(const Json& json) {
+  for (const Definitions edition : {Definitions::Practical, Definitions::Reference})
+    if (json == to_string(edition)) return edition;
+  malformed("definitions are \"practical\" or \"reference\"");
+}
+
 RuleCase case_of(const std::string& rule, const Json& json) {
   RuleCase rule_case;
   rule_case.rule = rule;
   rule_case.name = json.at("name").get<std::string>();
   allow_keys(json,
-             {"name", "parameters", "workers", "collections", "steps", "values", "other_run",
-              "ticks", "expect", "reads", "nan_seen", "mistakes"},
+             {"name", "parameters", "definitions", "workers", "collections", "steps", "values",
+              "other_run", "ticks", "expect", "reads", "nan_seen", "mistakes"},
              "the case");
   if (json.contains("parameters")) rule_case.parameters = json["parameters"].get<RuleParameters>();
+  if (json.contains("definitions")) rule_case.edition = edition_of(json["definitions"]);
   rule_case.workers = json.value("workers", std::vector<std::string>{"worker_0"});
   if (json.contains("collections"))
     rule_case.collections =

@@ -31,6 +31,7 @@ struct RuleCase {
   std::string rule;
   std::string name;
   RuleParameters parameters;
+  std::optional<Definitions> edition;  // unset: the case holds for both
   std::vector<std::string> workers;
   std::map<std::string, std::vector<std::string>> collections;  // patterns
   std::vector<SavedStep> steps;

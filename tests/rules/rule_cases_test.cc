@@ -46,11 +46,14 @@ void judge_step(Rule& rule, std::int64_t step, const Trial& trial, Said& said) {
   if (rule.explaining() && !answers) said.unexplained.push_back(step);
 }
 
+const RuleDefinition& definition_of(const RuleCase& rule_case) {
+  return builtin_rules().require(rule_case.rule,
+                                 rule_case.edition.value_or(Definitions::Practical));
+}
+
 Said judge(const RuleCase& rule_case, const MemoryRun& run, Judge how) {
   Trial trial = run.open();
-  const auto make = [&] {
-    return builtin_rules().require(rule_case.rule).make(trial, rule_case.parameters);
-  };
+  const auto make = [&] { return definition_of(rule_case).make(trial, rule_case.parameters); };
   Said said;
   auto rule = make();
   for (const std::int64_t step : trial.steps()) {
@@ -66,7 +69,7 @@ Said judge_live(const RuleCase& rule_case, bool explaining) {
   const MemoryRun run;
   CaseWriter writer(rule_case, rule_case.steps, *run.store);
   Trial trial = run.open();
-  const auto rule = builtin_rules().require(rule_case.rule).make(trial, rule_case.parameters);
+  const auto rule = definition_of(rule_case).make(trial, rule_case.parameters);
   RuleEvaluation(*rule).set_explaining(explaining);
   Said said;
   auto tick = rule_case.ticks.begin();
@@ -103,6 +106,17 @@ class DetectorCase : public ::testing::Test {
  public:
   explicit DetectorCase(RuleCase rule_case) : case_(std::move(rule_case)) {}
   void TestBody() override {
+    expect_all();
+    if (case_.edition) return;
+    // Rules that do not differ between the editions have one definition.
+    const RuleDefinition* const practical = &definition_of(case_);
+    case_.edition = Definitions::Reference;
+    SCOPED_TRACE("as the reference has it");
+    if (&definition_of(case_) != practical) expect_all();
+  }
+
+ private:
+  void expect_all() {
     if (!case_.mistakes.empty()) return expect_mistakes();
     if (case_.other_steps) {
       const std::string path = (scratch_ / "other").string();
@@ -120,8 +134,6 @@ class DetectorCase : public ::testing::Test {
     expect_explained(judge(case_, run, Judge::Explaining));
     expect_lines(judge(case_, run, Judge::EachStepAnew), "with --start-step");
   }
-
- private:
   void expect_lines(const Said& said, std::string_view how) const {
     EXPECT_EQ(in_lines(said.lines), in_lines(case_.expected)) << how;
     EXPECT_THAT(said.nan_seen, ElementsAreArray(case_.nan_seen)) << "NaN was met, " << how;
@@ -137,7 +149,7 @@ class DetectorCase : public ::testing::Test {
     for (const std::string& mistake : case_.mistakes)
       text += (text.empty() ? "" : "\n") + case_.rule + ": " + mistake;
     try {
-      builtin_rules().require(case_.rule).needs(case_.parameters);
+      definition_of(case_).needs(case_.parameters);
       FAIL() << "the parameters are taken";
     } catch (const InsufficientInformationForRuleInvocation& error) {
       EXPECT_EQ(std::string(error.what()), "The rule lacks what it needs: rule " + text);
@@ -186,7 +198,7 @@ const bool kRegistered = [] {
 
 TEST(DetectorCases, there_are_some_of_every_builtin_rule) {
   ASSERT_TRUE(kRegistered);
-  for (const auto& rule : builtin_rules().definitions())
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical))
     EXPECT_TRUE(std::filesystem::exists(kCases / (std::string(rule->name) + ".json")))
         << rule->name;
 }
@@ -215,6 +227,8 @@ TEST(DetectorCases, a_malformed_one_is_named_with_what_is_wrong) {
             "case a of AllZero: a tick is after step 1, which is not saved");
   EXPECT_EQ(error_of(R"({"name":"a","steps":[],"expect":{},"other_run":{"step":[]}})"),
             "case a of AllZero: the other run has the unknown key \"step\"");
+  EXPECT_EQ(error_of(R"({"name":"a","definitions":"ours","steps":[],"expect":{}})"),
+            "case a of AllZero: definitions are \"practical\" or \"reference\"");
   EXPECT_EQ(error_of(""), "there is no case of AllZero");
 }
 

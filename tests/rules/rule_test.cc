@@ -270,7 +270,7 @@ TEST(InvokeRule, lets_other_errors_out) {
 }
 
 TEST(BuiltinRules, are_found_by_either_form_of_their_name) {
-  for (const auto& rule : builtin_rules().definitions())
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical))
     EXPECT_EQ(builtin_rules().find(rule->name), rule);
   EXPECT_EQ(builtin_rules().find("vanishing_gradient"), builtin_rules().find("VanishingGradient"));
   EXPECT_NE(builtin_rules().find("exploding_tensor"), nullptr);
@@ -292,7 +292,7 @@ TEST(BuiltinRules, are_listed_by_name_and_make_rules_of_that_name) {
   LocalStore other_store((scratch / "other").string());
   WorkerWriter other(other_store);
   std::string_view before;
-  for (const auto& rule : builtin_rules().definitions()) {
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical)) {
     EXPECT_LT(before, rule->name);
     before = rule->name;
     const RuleParameters parameters = required_parameters(*rule, other_store.location());

@@ -10,7 +10,7 @@ namespace cupel::training {
 
 std::vector<std::string> judging_rules() {
   std::vector<std::string> names;
-  for (const auto& rule : builtin_rules().definitions())
+  for (const auto& rule : builtin_rules().definitions(Definitions::Practical))
     if (rule->name != "SimilarAcrossRuns" && rule->name != "StalledTrainingRule")
       names.emplace_back(rule->name);
   return names;

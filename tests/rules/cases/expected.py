@@ -356,6 +356,9 @@ def check_input_images(run, step, tensor, _worker, message, parameters):
             shape = t.get("shape", []) if isinstance(t, dict) else []
             raw = values(t)
             axis = wanted + len(shape) if wanted < 0 else wanted
+            own = "regex" in parameters or "hybridsequential0_input_0" in tensor
+            if not own and "channel" not in parameters and shape[1] > 4 >= shape[-1]:
+                axis = len(shape) - 1
             images += shape[0] if shape and axis != 0 else 1
             if saved(t, "mean") is not None and (raw is None or shape[axis] == 1):
                 raw = [saved(t, "mean")] * math.prod(shape)

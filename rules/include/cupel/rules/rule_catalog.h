@@ -34,6 +34,8 @@ class RuleCatalog {
   const std::vector<std::shared_ptr<const RuleDefinition>>& definitions() const noexcept {
     return definitions_;
   }
+  /// The definitions that hold for an edition, by name: one for each name.
+  std::vector<std::shared_ptr<const RuleDefinition>> definitions(Definitions edition) const;
 
  private:
   std::vector<std::shared_ptr<const RuleDefinition>> definitions_;

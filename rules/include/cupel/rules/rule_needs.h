@@ -44,11 +44,28 @@ struct TensorSource {
   bool is_in(const SavedParts& saved) const noexcept;
 };
 
+/// Names that count only in a run without the names that a rule prefers.
+struct FallbackNames {
+  PatternList patterns = {};
+  /// Only tensors of any of these collections count. Empty: collections do not matter.
+  std::vector<std::string> collections = {};
+  /// The least number of axes that a tensor of these names must have, by its saved shape. 0: the
+  /// shape does not matter.
+  std::size_t least_rank = 0;
+
+  /// Returns "names matching \"relu\"", "names matching \"output\" in the collection activations",
+  /// "names matching \"input\" of at least 4 axes".
+  std::string description() const;
+};
+
 /// The tensors that a need is about: those of the collections, and those in whose names a pattern
 /// is found.
 struct NeededTensors {
   std::vector<std::string> collections = {};
   PatternList patterns = {};
+  /// Where a run has none of these tensors, those of the first entry here count of which the run
+  /// has any. PreferredSelection makes this choice while a run grows.
+  std::vector<FallbackNames> fallbacks = {};
   /// Where there is neither a collection nor a pattern: every tensor. Else the choice is missing.
   bool all_if_none = false;
   /// The parameters of the rule that choose. Empty: the rule itself chooses.
@@ -59,9 +76,11 @@ struct NeededTensors {
   /// rule.
   std::string saved_as = {};
 
-  /// Returns the parts that must have tensors each: one for each collection and pattern, or itself.
+  /// Returns the parts that must have tensors each: one for each collection and pattern, or itself
+  /// where any one is enough or there are fallbacks.
   std::vector<NeededTensors> parts() const;
-  /// Returns "the collections gradients, weights and names matching \"relu\"", "all tensors".
+  /// Returns "the collections gradients, weights and names matching \"relu\"", "all tensors". The
+  /// fallbacks are left out.
   std::string description() const;
 };
 
@@ -117,7 +136,7 @@ struct RuleNeeds {
 };
 
 /// Returns "the collection gradients: abs_mean, else l1, else raw values". Needs are separated
-/// by "; ", or by "; or " where any one is enough.
+/// by "; ", or by "; or " where any one is enough. Fallbacks become ", else other names".
 std::string describe(const RuleNeeds& needs);
 
 /// Returns "abs_mean, else l1, else raw values".

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "cupel/rules/preferred_selection.h"
 #include "cupel/rules/rule.h"
 #include "cupel/rules/rule_needs.h"
 #include "cupel/rules/run_memory.h"
@@ -13,8 +13,9 @@ namespace cupel {
 
 /// A rule that judges tensors one by one, each worker's copy by itself, each step by itself.
 ///
-/// Derive and write judge(). The rule selects the tensors of its first need; steps of other modes
-/// than the need asks for, and steps without any of these tensors, are not applicable.
+/// Derive and write judge(). The rule selects the tensors of its first need, by a
+/// PreferredSelection; steps of other modes than the need asks for, and steps without any of these
+/// tensors, are not applicable.
 /// examples/my_rule.cc is a whole rule of this kind.
 class TensorRule : public Rule {
  public:
@@ -32,20 +33,24 @@ class TensorRule : public Rule {
   /// stands for all of them.
   virtual void prepare(std::int64_t step, Mode judged);
 
-  /// The tensors that the rule selects.
-  NameSelection& names() noexcept { return names_; }
+  /// The tensors that the rule selects at the step that is judged.
+  NameSelection& names() noexcept { return names_.names(); }
+  /// Whether a record that names() selects counts.
+  bool counts(const RecordView& record) const { return names_.counts(record); }
 
  private:
-  std::string tensors_;
+  friend class HistoryRule;
   std::vector<Mode> modes_;
-  NameSelection names_;
+  PreferredSelection names_;
+  bool chose_anew_ = false;  // names() selects other tensors than at the step before
 };
 
 /// A TensorRule that compares with earlier steps.
 ///
 /// Derive and write judge_with_history(), remember() and forget(). Before a step is judged, every
 /// earlier step of the judged mode was remembered, in order, whichever step the rule was given
-/// first: the rule reports the same live, afterwards, and after a restart.
+/// first: the rule reports the same live, afterwards, and after a restart. Where the rule selects
+/// other tensors from a step on, it forgets, and remembers those.
 class HistoryRule : public TensorRule {
  public:
   using TensorRule::TensorRule;
