@@ -110,8 +110,7 @@ class OperatorCapture::State final : public OperatorObserver {
     return wants_end;
   }
 
-  bool operator_ends(const void* thread,
-                     const std::vector<c10::IValue>& outputs) noexcept override {
+  bool operator_ends(const void* thread, std::span<const c10::IValue> outputs) noexcept override {
     const MutexLock lock(mutex_);
     if (!is_listening_) return false;
     bool is_pending = false;
