@@ -151,8 +151,8 @@ class OperatorCapture::State final : public OperatorObserver {
 
   void deliver_pending() CUPEL_REQUIRES(mutex_) {
     const IgnoredOperators ignore;
-    for (auto& [thread, matcher] : threads_)
-      without_throwing([&]() CUPEL_REQUIRES(mutex_) { matcher.flush(context_); });
+    for (auto& thread : threads_)
+      without_throwing([&]() CUPEL_REQUIRES(mutex_) { thread.second.flush(context_); });
     threads_.clear();
   }
 
