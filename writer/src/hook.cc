@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 #include "environment.h"
 #include "hook_state.h"
 
@@ -139,6 +140,36 @@ void Hook::save_values_of(std::string_view module, const char* side,
     });
     if (!name.empty()) save_tensor(name, view);
   }
+}
+
+TensorHandle Hook::next_input(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_input_", collections);
+}
+
+TensorHandle Hook::next_output(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_output_", collections);
+}
+
+TensorHandle Hook::next_value_of(std::string_view module, const char* side,
+                                 const CollectionNames& collections) {
+  State& s = *state_;
+  NamedTensor* named = nullptr;
+  if (!s.gate.is_open()) return TensorHandle();
+  s.guarded_naming(module, [&] {
+    std::string name = std::string(module) + side;
+    name += std::to_string(s.inputs.number_of_next(name));
+    named = s.tensor(name, collections);
+  });
+  return TensorHandle(named);
+}
+
+void Hook::leave_out(TensorHandle tensor, std::string_view why) {
+  State& s = *state_;
+  if (!wants(tensor) || !s.gate.is_open()) return;
+  auto& named = static_cast<NamedTensor&>(*tensor.tensor_);
+  s.guarded_save(named.name, [&] {
+    s.journal.add_mistake(named, "cannot save " + printable(named.name) + ": " + printable(why));
+  });
 }
 
 std::int64_t Hook::committed_step() const noexcept {
