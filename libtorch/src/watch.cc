@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "cupel/core/collection.h"
+#include "cupel/core/error.h"
 #include "cupel/core/log.h"
 #include "cupel/core/mutex.h"
 #include "cupel/core/printable.h"
@@ -238,7 +239,11 @@ void Watch::State::receive(const CapturedValues& values) {
   }
 }
 
-Watch::Watch(Hook& hook, WatchOptions options) : state_(std::make_unique<State>(hook, options)) {}
+Watch::Watch(Hook& hook, WatchOptions options) {
+  if (hook.profile() != Profile::Generic && hook.profile() != Profile::PyTorch)
+    throw UsageError("libtorch::Watch: the profile of the hook must be Generic or PyTorch");
+  state_ = std::make_unique<State>(hook, options);
+}
 
 Watch::~Watch() { state_->listen(false); }
 

@@ -184,6 +184,13 @@ TEST_F(Roots, a_name_that_no_tensor_can_have_is_a_problem_of_the_report) {
   EXPECT_THAT(close().problems, Not(IsEmpty()));
 }
 
+TEST(Watch, of_a_hook_of_another_profile_is_refused) {
+  HookOptions options;
+  options.profile = Profile::TensorFlow;
+  Hook hook(options, std::make_shared<MemoryStore>());
+  EXPECT_THROW(libtorch::Watch{hook}, UsageError);
+}
+
 // What a tensor is.
 
 class Tags : public WatchTest {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
 #include "cupel/core/printable.h"
 #include "environment.h"
 #include "hook_state.h"
@@ -17,6 +18,7 @@ namespace cupel {
 using writer_detail::CallGate;
 using writer_detail::NamedTensor;
 using writer_detail::saving_enabled;
+using writer_detail::StepClock;
 
 Hook::Hook(HookOptions options) : Hook(std::move(options), nullptr) {}
 
@@ -57,6 +59,8 @@ Collections Hook::collections_now() const {
   return state_->gate.is_copy() ? Collections() : state_->groups.now();
 }
 
+Profile Hook::profile() const noexcept { return state_->options.profile; }
+
 void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
 
 Mode Hook::mode() const noexcept { return state_->clock.mode(); }
@@ -87,6 +91,13 @@ TensorHandle Hook::handle(std::string_view name, const CollectionNames& collecti
 bool Hook::wants(std::string_view name) {
   const NamedTensor* named = state_->groups.find(name);
   return named != nullptr ? named->is_due() : wants(handle(name));
+}
+
+bool Hook::would_save(std::string_view name) const {
+  if (!due() || !state_->gate.is_open()) return false;
+  if (const NamedTensor* const named = state_->groups.find(name)) return named->is_due();
+  const StepClock& clock = state_->clock;
+  return clock.decide(clock.plan()->membership(name, {})).any();
 }
 
 void Hook::save_tensor(std::string_view name, const TensorView& view,
@@ -169,6 +180,18 @@ void Hook::leave_out(TensorHandle tensor, std::string_view why) {
   auto& named = static_cast<NamedTensor&>(*tensor.tensor_);
   s.guarded_save(named.name, [&] {
     s.journal.add_mistake(named, "cannot save " + printable(named.name) + ": " + printable(why));
+  });
+}
+
+void Hook::report_problem(std::string_view what) noexcept {
+  State& s = *state_;
+  if (!s.gate.is_open()) return;
+  s.gate.run([&] {
+    try {
+      s.journal.add_problem(std::string(what));
+    } catch (const std::exception&) {
+      log(LogLevel::Warning, what);  // no memory for it
+    }
   });
 }
 

@@ -75,7 +75,7 @@ struct WatchOptions {
 /// a watch, to the bit, also when saving fails.
 class Watch {
  public:
-  /// Touches nothing but memory.
+  /// Throws UsageError for a hook of another profile. Touches nothing but memory.
   explicit Watch(Hook& hook, WatchOptions options = {});
   /// Ends listening, and takes the hooks of the parameters back.
   ~Watch();

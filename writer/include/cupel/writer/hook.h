@@ -140,6 +140,9 @@ class Hook {
   /// child of a fork.
   Collections collections_now() const;
 
+  /// The framework whose names the built-in collections know, as the options have it.
+  Profile profile() const noexcept;
+
   /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is
   /// due.
   void set_mode(Mode mode);
@@ -175,6 +178,11 @@ class Hook {
   }
   bool wants(std::string_view name);
 
+  /// Whether a save of a tensor of this name would be written at this step. Unlike wants(), the
+  /// hook does not learn the name: an adapter asks before it computes values, and names that get
+  /// none are in no list. Not beside next_step().
+  bool would_save(std::string_view name) const;
+
   /// Saves the tensor if its collections want it at this step. A second save of a name in a step
   /// replaces the first. A view that cannot be saved is reported once and left out.
   void save_tensor(TensorHandle tensor, const TensorView& view) {
@@ -205,6 +213,10 @@ class Hook {
   /// reported.
   void save_tensor_always(std::string_view name, const TensorView& view,
                           const CollectionNames& collections = {});
+
+  /// Adds a problem to the log and to the report of close(), for adapters that leave data out. It
+  /// is never thrown, whatever on_error is. From any thread; without effect after close().
+  void report_problem(std::string_view what) noexcept;
 
   /// The last step whose values and index entry are in the store; -1 before the first. From any
   /// thread.
