@@ -34,7 +34,7 @@ using namespace libtorch_detail;
 
 namespace {
 
-// Which of its collections can have only what is no operator's is looked for in at most so many.
+// Collections beyond so many are taken for such that operators may feed.
 constexpr std::size_t kMostCollections = 256;
 constexpr std::array<std::string_view, 3> kOfParameters = {"norms", "embeddings", "frozen"};
 // Operators of the kind Activation that are no activation.
@@ -44,25 +44,21 @@ bool has_no_content(const Collection& collection) {
   return collection.include_regex().empty() && collection.tensor_names().empty();
 }
 
-// Whether a built-in collection is as the profiles of a watch have it.
-bool is_untouched(const Collection& collection) {
-  if (!collection.tensor_names().empty()) return false;
-  for (const Profile profile : {Profile::Generic, Profile::PyTorch}) {
-    const Collections builtin = builtin_collections(profile);
-    const auto found = builtin.find(collection.name());
-    if (found != builtin.end() &&
-        found->second.include_regex().texts() == collection.include_regex().texts())
-      return true;
-  }
-  return false;
+// Whether it is a built-in collection that nobody has changed.
+bool is_untouched(const Collection& collection, Profile profile) {
+  const Collections builtin = builtin_collections(profile);
+  const auto found = builtin.find(collection.name());
+  return found != builtin.end() && collection.tensor_names().empty() &&
+         found->second.include_regex().texts() == collection.include_regex().texts();
 }
 
 // Whether operators never give the collection a tensor.
-bool has_no_operators(const Collection& collection, const WatchOptions& options) {
+bool has_no_operators(const Collection& collection, Profile profile, const WatchOptions& options) {
   const std::string& name = collection.name();
   if (name == "activations" || name == "attention") return false;
-  if (name == "losses") return !options.losses && is_untouched(collection);
-  if (name == "weights" || name == "biases" || name == "gradients") return is_untouched(collection);
+  if (name == "losses") return !options.losses && is_untouched(collection, profile);
+  if (name == "weights" || name == "biases" || name == "gradients")
+    return is_untouched(collection, profile);
   return has_no_content(collection);
 }
 
@@ -185,7 +181,8 @@ void Watch::State::look_at_new_parameters() {
 void Watch::State::find_collections_without_operators() {
   if (!without_operators.empty()) return;
   for (const auto& [name, collection] : hook.get_collections())
-    if (without_operators.size() < kMostCollections && has_no_operators(collection, options))
+    if (without_operators.size() < kMostCollections &&
+        has_no_operators(collection, hook.profile(), options))
       without_operators.push_back(name);
   for (const std::string_view name : kOfParameters)
     if (!hook.get_collections().contains(name)) without_operators.emplace_back(name);

@@ -272,11 +272,12 @@ TEST_F(Parameters, of_a_torchscript_module_are_saved_with_their_gradients) {
             bytes_of(inner.attr("weight").toTensor().grad()));
 }
 
-TEST_F(Parameters, a_module_without_parameters_is_accepted) {
+TEST_F(Parameters, a_module_without_parameters_is_accepted_with_one_line_in_the_log) {
   torch::nn::ReLU net;
   watch().register_module(*net);
   watch().next_step();
   EXPECT_THAT(close().problems, IsEmpty());
+  EXPECT_THAT(logged, HasSubstr("has no parameters of its own: ReLU\n"));
 }
 
 TEST_F(Parameters, saves_of_the_user_are_numbered_and_tagged) {

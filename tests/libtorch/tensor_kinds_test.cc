@@ -1,8 +1,6 @@
 // Every kind of tensor that torch has, and what is in the run of it: bytes and numbers are compared
 // with torch's own or with a definition of the kind. Kinds that this torch lacks make no tests.
 
-#include <ATen/NativeFunctions.h>
-
 #include <cmath>
 #include <cstdint>
 #include <limits>

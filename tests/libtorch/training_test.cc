@@ -1,7 +1,9 @@
 // What a watch does to training: nothing. Trainings with and without a watch are compared to the
 // bit, whatever becomes of the hook, and objects are destroyed in every order.
 
-#include <cstdlib>
+#include <ATen/record_function.h>
+
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -248,6 +250,97 @@ TEST_F(Training, with_the_default_configuration_saves_the_loss_only) {
   EXPECT_THAT(names(), ElementsAre("CrossEntropyLoss_output_0"));
   EXPECT_THAT(names_in("losses"), ElementsAre("CrossEntropyLoss_output_0"));
   EXPECT_EQ(kind("CrossEntropyLoss_output_0"), "f32 ()");
+}
+
+// Whether operators are listened to in the steps 0 and 1, as "on off".
+class Listening : public WatchTest {
+ protected:
+  Listening() {
+    options.include_collections = {"weights", "biases", "gradients"};
+    watch_options.losses = false;
+  }
+  std::string steps() {
+    Net net;
+    watch().register_module(*net);
+    std::string result;
+    for (int step = 0; step < 2; ++step) {
+      watch().next_step();
+      if (step > 0) result += " ";
+      result += at::hasCallbacks() ? "on" : "off";
+    }
+    end_watch();
+    EXPECT_FALSE(at::hasCallbacks());
+    return result;
+  }
+};
+
+TEST_F(Listening, is_off_where_only_parameters_and_gradients_are_due) {
+  EXPECT_EQ(steps(), "off off");
+}
+
+TEST_F(Listening, is_off_where_only_what_a_tensor_is_is_due) {
+  options.include_collections = {"norms", "embeddings", "frozen"};
+  EXPECT_EQ(steps(), "off off");
+}
+
+TEST_F(Listening, is_off_where_a_collection_is_due_that_calls_fill) {
+  options.include_collections = {"mine"};
+  hook().get_collection("mine");
+  EXPECT_EQ(steps(), "off off");
+}
+
+TEST_F(Listening, is_off_where_nothing_is_listened_for) {
+  watch_options = {.layers = false, .activations = false, .losses = false};
+  options.save_all = true;
+  EXPECT_EQ(steps(), "off off");
+}
+
+TEST_F(Listening, is_off_where_nothing_is_due) {
+  options.save_all = true;
+  options.save_config = {.save_interval = 5, .start_step = 5};
+  EXPECT_EQ(steps(), "off off");
+}
+
+TEST_F(Listening, is_on_where_losses_are_due) {
+  watch_options.losses = true;
+  options.save_config = {.save_interval = 2};
+  EXPECT_EQ(steps(), "on off");
+}
+
+TEST_F(Listening, is_on_where_everything_is_due) {
+  options.save_all = true;
+  EXPECT_EQ(steps(), "on on");
+}
+
+TEST_F(Listening, is_on_where_a_pattern_is_due) {
+  options.include_regex = {"relu_output"};
+  EXPECT_EQ(steps(), "on on");
+}
+
+TEST_F(Listening, is_on_where_activations_are_due) {
+  options.include_collections = {"activations"};
+  EXPECT_EQ(steps(), "on on");
+}
+
+TEST_F(Listening, is_on_where_weights_have_a_pattern_more) {
+  hook().get_collection("weights").include("relu_output");
+  EXPECT_EQ(steps(), "on on");
+}
+
+TEST_F(Listening, is_on_where_a_collection_lists_names) {
+  hook().get_collection("weights").add_tensor_name("relu_output_0");
+  EXPECT_EQ(steps(), "on on");
+}
+
+TEST_F(Listening, ends_with_a_step_that_the_hook_was_closed_before) {
+  options.save_all = true;
+  Net net;
+  watch().register_module(*net);
+  watch().next_step();
+  EXPECT_TRUE(at::hasCallbacks());
+  close();
+  watch().next_step();
+  EXPECT_FALSE(at::hasCallbacks());
 }
 
 }  // namespace

@@ -49,9 +49,8 @@ class WatchTest : public ::testing::Test {
   WatchTest() {
     torch::manual_seed(7);
     options.save_config = {.save_interval = 1};
-    set_log_sink([this](LogLevel level, std::string_view message) {
-      if (level >= LogLevel::Warning) logged += std::string(message) + '\n';
-    });
+    set_log_sink(
+        [this](LogLevel, std::string_view message) { logged += std::string(message) + '\n'; });
   }
   ~WatchTest() override { set_log_sink({}); }
 
