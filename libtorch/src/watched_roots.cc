@@ -18,7 +18,7 @@ const ModuleNode* find(const ModuleTree& tree, const void* identity) {
   return found == tree.nodes.end() ? nullptr : &*found;
 }
 
-std::string quoted(std::string_view name) { return "\"" + printable(name) + "\""; }
+std::string in_quotes(std::string_view name) { return "\"" + printable(name) + "\""; }
 
 bool is_below(std::string_view path, std::string_view other) {
   return other.empty() ||
@@ -36,16 +36,16 @@ void WatchedRoots::check_apart(const ModuleTree& tree, std::string_view name) co
   const ModuleNode& top = tree.nodes.front();
   for (const Root& root : roots_) {
     if (root.tree.nodes.empty()) continue;
-    const std::string watched = quoted(root.name);
+    const std::string watched = in_quotes(root.name);
     if (const ModuleNode* const same = find(root.tree, top.identity)) {
       const std::string where =
-          same->path.empty() ? "the root " : quoted(same->path) + " of the root ";
-      throw UsageError("register_module: a module is watched already: " + quoted(name) + " is " +
+          same->path.empty() ? "the root " : in_quotes(same->path) + " of the root ";
+      throw UsageError("register_module: a module is watched already: " + in_quotes(name) + " is " +
                        where + watched);
     }
     if (const ModuleNode* const below = find(tree, root.tree.nodes.front().identity)) {
-      throw UsageError("register_module: a module is watched already: " + quoted(below->path) +
-                       " of " + quoted(name) + " is the root " + watched);
+      throw UsageError("register_module: a module is watched already: " + in_quotes(below->path) +
+                       " of " + in_quotes(name) + " is the root " + watched);
     }
   }
 }
