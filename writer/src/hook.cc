@@ -9,6 +9,7 @@
 
 #include "cupel/core/error.h"
 #include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "environment.h"
 #include "hook_state.h"
 
@@ -60,15 +61,27 @@ Collections Hook::collections_now() const {
 
 Profile Hook::profile() const noexcept { return state_->options.profile; }
 
-void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
+void Hook::set_mode(Mode mode) {
+  state_->deliver_held_back();
+  state_->set_mode(mode);
+}
 
 Mode Hook::mode() const noexcept { return state_->clock.mode(); }
 
-void Hook::next_step() { state_->begin_step(std::nullopt); }
+void Hook::next_step() {
+  state_->deliver_held_back();
+  state_->begin_step(std::nullopt);
+}
 
-void Hook::next_step(std::int64_t step) { state_->begin_step(step); }
+void Hook::next_step(std::int64_t step) {
+  state_->deliver_held_back();
+  state_->begin_step(step);
+}
 
-void Hook::end_step() { state_->end_step(); }
+void Hook::end_step() {
+  state_->deliver_held_back();
+  state_->end_step();
+}
 
 std::int64_t Hook::step() const noexcept { return state_->clock.counters().global; }
 
@@ -152,6 +165,40 @@ void Hook::save_values_of(std::string_view module, const char* side,
   }
 }
 
+TensorHandle Hook::next_input(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_input_", collections);
+}
+
+TensorHandle Hook::next_output(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_output_", collections);
+}
+
+TensorHandle Hook::next_value_of(std::string_view module, const char* side,
+                                 const CollectionNames& collections) {
+  State& s = *state_;
+  NamedTensor* named = nullptr;
+  if (!s.gate.is_open()) return TensorHandle();
+  s.guarded_naming(module, [&] {
+    std::string name = std::string(module) + side;
+    name += std::to_string(s.inputs.number_of_next(name));
+    named = s.tensor(name, collections);
+  });
+  return TensorHandle(named);
+}
+
+void Hook::leave_out(TensorHandle tensor, std::string_view why) {
+  State& s = *state_;
+  if (!wants(tensor) || !s.gate.is_open()) return;
+  auto& named = static_cast<NamedTensor&>(*tensor.tensor_);
+  s.guarded_save(named.name, [&] {
+    s.journal.add_mistake(named, "cannot save " + printable(named.name) + ": " + printable(why));
+  });
+}
+
+void Hook::deliver_before_step_ends(std::function<void()> deliver) {
+  state_->deliver = std::move(deliver);
+}
+
 void Hook::report_problem(std::string_view what) noexcept {
   State& s = *state_;
   if (!s.gate.is_open()) return;
@@ -175,6 +222,7 @@ bool Hook::stop_requested() const noexcept {
 HookReport Hook::close() {
   State& s = *state_;
   if (s.gate.is_copy() || s.gate.is_inside_call()) return s.journal.report();
+  s.deliver_held_back();
   const CallGate::Alone alone(s.gate);
   s.close();
   return s.journal.report();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -195,6 +196,21 @@ class Hook {
   /// "<module>_output_0" …; called again in the same step for the same module, the numbers go on.
   void save_inputs(std::string_view module, std::span<const TensorView> views);
   void save_outputs(std::string_view module, std::span<const TensorView> views);
+  /// Takes the next number of these, and returns the handle of "<module>_input_<k>" or
+  /// "<module>_output_<k>", which joins the named collections. For callers that make a view only of
+  /// what wants() asks for.
+  TensorHandle next_input(std::string_view module, const CollectionNames& collections = {});
+  TensorHandle next_output(std::string_view module, const CollectionNames& collections = {});
+
+  /// Reports that a tensor which is due at this step cannot be saved, once for each tensor, as a
+  /// save of a view that cannot be saved does. `why` is a phrase: "the tensor has no values".
+  void leave_out(TensorHandle tensor, std::string_view why);
+
+  /// Has `deliver` called when next_step(), end_step(), set_mode() or close() begins, on its
+  /// thread, so that an adapter saves what it holds back before the step ends. It must not throw,
+  /// and is called until another function takes its place; an empty one ends that. Not beside other
+  /// calls.
+  void deliver_before_step_ends(std::function<void()> deliver);
 
   /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
   /// step that began last, or after end_step() to the next one; before the first, to step 0.
@@ -228,6 +244,8 @@ class Hook {
   }
   void save_due(DueFlag& tensor, const TensorView& view);
   void save_values_of(std::string_view module, const char* side, std::span<const TensorView> views);
+  TensorHandle next_value_of(std::string_view module, const char* side,
+                             const CollectionNames& collections);
   std::unique_ptr<State> state_;
   const DueFlag* due_;  // of the state
 };
