@@ -54,18 +54,22 @@ const std::map<std::string, Room, std::less<>>& rooms() {
 // Programs may include any public header, these libraries, and nobody's private headers.
 const std::map<std::string, Names, std::less<>>& programs() {
   static const std::map<std::string, Names, std::less<>> table = {
-      {"cli", {"CLI"}},         {"examples", {}}, {"tests", {"gtest", "gmock", "nlohmann"}},
-      {"bench", {"benchmark"}}, {"fuzz", {}},
+      {"cli", {"CLI"}},
+      {"examples", {"torch"}},
+      {"tests", {"gtest", "gmock", "nlohmann", "torch"}},
+      {"bench", {"benchmark", "torch"}},
+      {"fuzz", {}},
   };
   return table;
 }
 
 // Which library an include belongs to; nothing for the standard's, the system's and ours.
 std::optional<std::string> library_of(std::string_view included) {
-  static const Names known = {"arrow",     "parquet", "nlohmann", "spdlog", "fmt",
-                              "hwy",       "pcre2",   "curl",     "sol",    "aws",
-                              "benchmark", "gtest",   "gmock",    "CLI",    "lua"};
+  static const Names known = {"arrow", "parquet", "nlohmann", "spdlog", "fmt",       "hwy",
+                              "pcre2", "curl",    "sol",      "aws",    "benchmark", "gtest",
+                              "gmock", "CLI",     "lua",      "torch"};
   const std::string_view front = included.substr(0, included.find_first_of("/."));
+  if (front == "ATen" || front == "c10") return "torch";
   for (const std::string& name : known)
     if (front == name) return name;
   return std::nullopt;

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/log.h"
+#include "cupel/core/printable.h"
 #include "environment.h"
 #include "hook_state.h"
 
@@ -16,6 +18,7 @@ namespace cupel {
 using writer_detail::CallGate;
 using writer_detail::NamedTensor;
 using writer_detail::saving_enabled;
+using writer_detail::StepClock;
 
 Hook::Hook(HookOptions options) : Hook(std::move(options), nullptr) {}
 
@@ -56,6 +59,8 @@ Collections Hook::collections_now() const {
   return state_->gate.is_copy() ? Collections() : state_->groups.now();
 }
 
+Profile Hook::profile() const noexcept { return state_->options.profile; }
+
 void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
 
 Mode Hook::mode() const noexcept { return state_->clock.mode(); }
@@ -86,6 +91,13 @@ TensorHandle Hook::handle(std::string_view name, const CollectionNames& collecti
 bool Hook::wants(std::string_view name) {
   const NamedTensor* named = state_->groups.find(name);
   return named != nullptr ? named->is_due() : wants(handle(name));
+}
+
+bool Hook::would_save(std::string_view name) const {
+  if (!due() || !state_->gate.is_open()) return false;
+  if (const NamedTensor* const named = state_->groups.find(name)) return named->is_due();
+  const StepClock& clock = state_->clock;
+  return clock.decide(clock.plan()->membership(name, {})).any();
 }
 
 void Hook::save_tensor(std::string_view name, const TensorView& view,
@@ -139,6 +151,48 @@ void Hook::save_values_of(std::string_view module, const char* side,
     });
     if (!name.empty()) save_tensor(name, view);
   }
+}
+
+TensorHandle Hook::next_input(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_input_", collections);
+}
+
+TensorHandle Hook::next_output(std::string_view module, const CollectionNames& collections) {
+  return next_value_of(module, "_output_", collections);
+}
+
+TensorHandle Hook::next_value_of(std::string_view module, const char* side,
+                                 const CollectionNames& collections) {
+  State& s = *state_;
+  NamedTensor* named = nullptr;
+  if (!s.gate.is_open()) return TensorHandle();
+  s.guarded_naming(module, [&] {
+    std::string name = std::string(module) + side;
+    name += std::to_string(s.inputs.number_of_next(name));
+    named = s.tensor(name, collections);
+  });
+  return TensorHandle(named);
+}
+
+void Hook::leave_out(TensorHandle tensor, std::string_view why) {
+  State& s = *state_;
+  if (!wants(tensor) || !s.gate.is_open()) return;
+  auto& named = static_cast<NamedTensor&>(*tensor.tensor_);
+  s.guarded_save(named.name, [&] {
+    s.journal.add_mistake(named, "cannot save " + printable(named.name) + ": " + printable(why));
+  });
+}
+
+void Hook::report_problem(std::string_view what) noexcept {
+  State& s = *state_;
+  if (!s.gate.is_open()) return;
+  s.gate.run([&] {
+    try {
+      s.journal.add_problem(std::string(what));
+    } catch (const std::exception&) {
+      log(LogLevel::Warning, what);  // no memory for it
+    }
+  });
 }
 
 std::int64_t Hook::committed_step() const noexcept {

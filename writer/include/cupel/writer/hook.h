@@ -140,6 +140,9 @@ class Hook {
   /// child of a fork.
   Collections collections_now() const;
 
+  /// The framework whose names the built-in collections know, as the options have it.
+  Profile profile() const noexcept;
+
   /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is
   /// due.
   void set_mode(Mode mode);
@@ -175,6 +178,11 @@ class Hook {
   }
   bool wants(std::string_view name);
 
+  /// Whether a save of a tensor of this name would be written at this step. Unlike wants(), the
+  /// hook does not learn the name: an adapter asks before it computes values, and names that get
+  /// none are in no list. Not beside next_step().
+  bool would_save(std::string_view name) const;
+
   /// Saves the tensor if its collections want it at this step. A second save of a name in a step
   /// replaces the first. A view that cannot be saved is reported once and left out.
   void save_tensor(TensorHandle tensor, const TensorView& view) {
@@ -187,6 +195,15 @@ class Hook {
   /// "<module>_output_0" …; called again in the same step for the same module, the numbers go on.
   void save_inputs(std::string_view module, std::span<const TensorView> views);
   void save_outputs(std::string_view module, std::span<const TensorView> views);
+  /// Takes the next number of these, and returns the handle of "<module>_input_<k>" or
+  /// "<module>_output_<k>", which joins the named collections. For callers that make a view only of
+  /// what wants() asks for.
+  TensorHandle next_input(std::string_view module, const CollectionNames& collections = {});
+  TensorHandle next_output(std::string_view module, const CollectionNames& collections = {});
+
+  /// Reports that a tensor which is due at this step cannot be saved, once for each tensor, as a
+  /// save of a view that cannot be saved does. `why` is a phrase: "the tensor has no values".
+  void leave_out(TensorHandle tensor, std::string_view why);
 
   /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
   /// step that began last, or after end_step() to the next one; before the first, to step 0.
@@ -196,6 +213,10 @@ class Hook {
   /// reported.
   void save_tensor_always(std::string_view name, const TensorView& view,
                           const CollectionNames& collections = {});
+
+  /// Adds a problem to the log and to the report of close(), for adapters that leave data out. It
+  /// is never thrown, whatever on_error is. From any thread; without effect after close().
+  void report_problem(std::string_view what) noexcept;
 
   /// The last step whose values and index entry are in the store; -1 before the first. From any
   /// thread.
@@ -216,6 +237,8 @@ class Hook {
   }
   void save_due(DueFlag& tensor, const TensorView& view);
   void save_values_of(std::string_view module, const char* side, std::span<const TensorView> views);
+  TensorHandle next_value_of(std::string_view module, const char* side,
+                             const CollectionNames& collections);
   std::unique_ptr<State> state_;
   const DueFlag* due_;  // of the state
 };
