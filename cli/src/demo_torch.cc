@@ -61,7 +61,7 @@ Training training(std::string name, std::string story, std::vector<Announced> an
 std::string torch_program_beside_this() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return (error ? fs::path("cupel") : program).replace_filename("cupel-demo-torch").string();
+  return (program.parent_path() / "cupel-demo-torch").string();
 }
 
 Programme torch_programme(const std::string& program, std::uint64_t seed) {
