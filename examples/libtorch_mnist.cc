@@ -5,9 +5,9 @@
 //
 // DIR is runs/digits if not given. The program uses one thread and draws everything random from
 // the seed, so that two runs are the same. With --sick, a mistake is built in: ten layers of
-// sigmoids behind the convolutions, a learning rate a thousand times too large, or biases so low
-// that no ReLU is ever active. The training ends early where somebody has asked the run to stop.
-// Exit code 2: a mistake in the command line, or a run that cannot be saved.
+// sigmoids behind the convolutions, the wrong sign of the loss, so that the training climbs without
+// end, or biases so low that no ReLU is ever active. The training ends early where somebody has
+// asked the run to stop. Exit code 2: a mistake in the command line, or a run that cannot be saved.
 
 #include <torch/torch.h>
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t kDigits = 10;
 constexpr std::int64_t kSide = 16;  // pixels of an image
-constexpr std::int64_t kBatch = 32;
+constexpr std::int64_t kBatch = 64;
 
 // 0 to 9, five columns and seven rows each.
 constexpr std::int64_t kGlyphRows = 7;
@@ -71,18 +71,19 @@ torch::Tensor draw_glyphs() {
 Digits draw_digits(std::int64_t count) {
   namespace F = torch::nn::functional;
   const torch::Tensor labels = torch::randint(kDigits, {count}, torch::kLong);
-  const torch::Tensor height = 1.2 + 0.6 * torch::rand({count});  // of the image, in glyphs
+  const torch::Tensor height = 1.1 + 0.5 * torch::rand({count});  // of the image, in glyphs
   const torch::Tensor width = height * kGlyphRows / kGlyphColumns;
+  const auto shift = [count] { return 1.2 * torch::rand({count}) - 0.6; };
   torch::Tensor placed = torch::zeros({count, 2, 3});
   placed.select(1, 0).select(1, 0).copy_(width);
   placed.select(1, 1).select(1, 1).copy_(height);
-  placed.select(1, 0).select(1, 2).copy_((width - 1) * (2 * torch::rand({count}) - 1));
-  placed.select(1, 1).select(1, 2).copy_((height - 1) * (2 * torch::rand({count}) - 1));
+  placed.select(1, 0).select(1, 2).copy_((width - 1) * shift());
+  placed.select(1, 1).select(1, 2).copy_((height - 1) * shift());
   const torch::Tensor grid = F::affine_grid(placed, {count, 1, kSide, kSide}, false);
   const torch::Tensor drawn =
       F::grid_sample(draw_glyphs().index_select(0, labels), grid,
                      F::GridSampleFuncOptions().padding_mode(torch::kZeros).align_corners(false));
-  const torch::Tensor noisy = drawn + 0.2 * torch::randn_like(drawn);
+  const torch::Tensor noisy = drawn + 0.15 * torch::randn_like(drawn);
   return {(noisy - noisy.mean()) / noisy.std(), labels};
 }
 
@@ -128,11 +129,11 @@ Net make_net(const Settings& settings) {
   return net;
 }
 
-// One step of gradient descent; returns the loss before it.
-double train(Net& net, torch::optim::Optimizer& optimizer, const Digits& batch) {
+// One step of gradient descent; returns the loss before it. `sign` is 1, or by mistake -1.
+double train(Net& net, torch::optim::Optimizer& optimizer, const Digits& batch, double sign) {
   optimizer.zero_grad();
   const torch::Tensor loss = torch::cross_entropy_loss(net(batch.images), batch.labels);
-  loss.backward();
+  (sign * loss).backward();
   optimizer.step();
   return loss.item<double>();
 }
@@ -149,9 +150,8 @@ int train(const Settings& settings) {
   const Digits digits = draw_digits(2000);
   const Digits held_out = draw_digits(200);
   Net net = make_net(settings);
-  const double learning_rate = settings.sick == "exploding" ? 50 : 0.05;
-  torch::optim::SGD optimizer(net->parameters(),
-                              torch::optim::SGDOptions(learning_rate).momentum(0.9));
+  const double sign = settings.sick == "exploding" ? -1 : 1;
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.02).momentum(0.9));
 
   cupel::HookOptions options{.out_dir = settings.directory,
                              .existing = cupel::Existing::Replace,
@@ -165,7 +165,7 @@ int train(const Settings& settings) {
   hook.set_mode(cupel::Mode::Train);
   for (std::uint64_t i = 0; i < settings.steps && !hook.stop_requested(); ++i) {
     watch.next_step();
-    hook.save_scalar("loss", train(net, optimizer, draw_batch(digits)));
+    hook.save_scalar("loss", train(net, optimizer, draw_batch(digits), sign));
   }
   hook.set_mode(cupel::Mode::Eval);
   watch.next_step();

@@ -84,7 +84,7 @@ Programme torch_programme(const std::string& program, std::uint64_t seed) {
                    {{"VanishingGradient", "gradient/Net_conv1.weight"}, {"LossPlateau", "loss"}},
                    kSteps, sick("vanishing")),
           // The loss stays NaN until the training has seen the request to stop.
-          training("exploding", "the healthy network, its learning rate 1000 times too large",
+          training("exploding", "the healthy network, the sign of its loss turned round",
                    {{"ExplodingTensor"}, {.rule = "LossPlateau", .is_certain = false}}, kMostSteps,
                    sick("exploding")),
       }};
