@@ -12,6 +12,8 @@ class Tensor;
 
 namespace cupel::libtorch_detail {
 
+class OperatorListener;
+
 /// What a module, an activation or a loss took or returned, as the listener saw it.
 struct CapturedValues {
   enum class Side { Inputs, Outputs };
@@ -77,7 +79,9 @@ class OperatorCapture {
 
  private:
   class State;
+  bool is_of_this_process() const noexcept;
   std::shared_ptr<State> state_;
+  OperatorListener* listener_;  // of the process that made the capture
 };
 
 /// While it lives, operators of its thread are ignored by all captures: for copies of our own.
