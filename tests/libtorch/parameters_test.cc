@@ -110,10 +110,7 @@ TEST_F(Parameters, gradients_are_what_the_pass_contributes_and_not_what_has_accu
   EXPECT_EQ(saved_bytes("gradient/Net_conv1.weight", 0), bytes_of(first));
   // The sum was rounded, so that the difference is not the second gradient to the bit.
   const at::Tensor second =
-      torch::from_blob(
-          const_cast<float*>(value("gradient/Net_conv1.weight", 1).as<float>().span().data()),
-          {2, 1, 3, 3})
-          .clone();
+      torch::tensor(numbers("gradient/Net_conv1.weight", 1)).to(torch::kFloat).view({2, 1, 3, 3});
   EXPECT_TRUE(torch::allclose(second, both - first, 1e-4, 1e-5));
   EXPECT_FALSE(torch::allclose(second, both, 1e-4, 1e-5));
 }

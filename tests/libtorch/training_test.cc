@@ -216,7 +216,7 @@ TEST_F(Training, an_error_of_a_gradient_leaves_the_next_step_where_the_hook_thro
       "table", torch::nn::Embedding(torch::nn::EmbeddingOptions(5'000'000, 4).sparse(true)));
   watch().register_module(*net);
   watch().next_step();
-  EXPECT_NO_THROW(table(torch::tensor({1, 2}, torch::kLong)).sum().backward());
+  EXPECT_NO_THROW(table->forward(torch::tensor({1, 2}, torch::kLong)).sum().backward());
   EXPECT_THROW(watch().next_step(), UsageError);
   EXPECT_EQ(hook().step(), 1);
 }

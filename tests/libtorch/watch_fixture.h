@@ -89,6 +89,12 @@ class WatchTest : public ::testing::Test {
     const TensorValue found = value(name, step);
     return {reinterpret_cast<const char*>(found.bytes().data()), found.bytes().size()};
   }
+  std::vector<double> numbers(std::string_view name, std::int64_t step = 0) {
+    const TensorValue found = value(name, step);
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < found.elements(); ++i) all.push_back(found.at(i));
+    return all;
+  }
   // "f32 (2, 3)"
   std::string kind(std::string_view name, std::int64_t step = 0) {
     const TensorValue found = value(name, step);
