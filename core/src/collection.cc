@@ -123,6 +123,11 @@ Collections collections_of(const std::vector<Entry>& entries) {
 constexpr std::array<std::string_view, 5> kScalarCollections = {
     "losses", "metrics", "feature_importance", "average_shap", "sm_metrics"};
 
+// Metrics of XGBoost that training makes larger are no losses: "auc", "ndcg@2", and "map@3-", whose
+// minus at the end asks XGBoost for another treatment of groups without relevant rows.
+constexpr const char* kXGBoostLoss =
+    "^(?!.*-(auc|aucpr|map|ndcg|pre|ams|interval-regression-accuracy)(@[^-]*)?-?$)[^/]+-[^/]+$";
+
 constexpr std::string_view kBetweenWords = "_-./ ";
 
 Collections make_builtin_collections(Profile profile) {
@@ -175,8 +180,8 @@ Collections make_builtin_collections(Profile profile) {
     case Profile::XGBoost:
       return collections_of({{"all", {}},
                              {"default", {}},
-                             {"losses", "^[a-zA-z]+-.+(?<!(auc|map))$"},
-                             {"metrics", "^[a-zA-z]+-[a-zA-z0-9]+$"},
+                             {"losses", kXGBoostLoss},
+                             {"metrics", "^[^/]+-[^/]+$"},
                              {"hyperparameters", "^hyperparameters/.*$"},
                              {"predictions", "^predictions$"},
                              {"labels", "^labels$"},

@@ -129,16 +129,24 @@ const std::vector<Row>& rows() {
       without_patterns(kTensorFlow, "optimizer_variables"),
       without_patterns(kTensorFlow, "sm_metrics"),
 
-      // [a-zA-z] is the reference's and finds six punctuation characters too, "_" among them.
+      // The data are called as the user likes; only "/" is not in their names. Metrics that grow
+      // are
+      // no losses, whatever threshold or truncation follows their names.
       {kXGBoost,
        "losses",
-       {"train-rmse", "validation-mae", "train-error@0.5", "my_eval-rmse", "train-auc-pr"},
-       {"validation-auc", "validation-map", "train-myauc", "train-", "-rmse", "fold1-rmse",
-        "rmse"}},
+       {"train-rmse", "validation-mae", "train-error@0.7", "my_eval-rmse", "validation_0-rmse",
+        "fold1-rmse", "train-merror@2", "a b-logloss", "daten-ä-rmse", "train-myauc",
+        "train-aft-nloglik", "train-tweedie-nloglik@1.5", "auc-rmse", "train-auc-pr"},
+       {"validation-auc", "validation-aucpr", "train-map", "train-map@3", "train-ndcg",
+        "train-ndcg@2", "train-ndcg@2-", "train-map-", "train-pre@1", "train-ams@0.15",
+        "my-eval-auc", "train-interval-regression-accuracy", "train-", "-rmse", "rmse", "a/b-rmse",
+        "trees/a-b", "feature_importance/gain/a-b"}},
       {kXGBoost,
        "metrics",
-       {"train-rmse", "validation-auc", "validation-map", "my_eval-rmse"},
-       {"train-error@0.5", "train-auc-pr", "train-", "fold1-rmse", "rmse"}},
+       {"train-rmse", "validation-auc", "validation-map", "my_eval-rmse", "validation_0-rmse",
+        "fold1-rmse", "train-error@0.7", "train-ndcg@2-", "train-auc-pr", "a b-logloss",
+        "train-interval-regression-accuracy"},
+       {"train-", "-rmse", "rmse", "a/b-rmse", "train-a/b", "average_shap/a-b"}},
       {kXGBoost,
        "hyperparameters",
        {"hyperparameters/eta", "hyperparameters/max_depth", "hyperparameters/"},
@@ -217,7 +225,7 @@ TEST(BuiltinCollections, the_patterns_are_written_as_the_reference_writes_them) 
   EXPECT_EQ(texts(kPyTorch, "gradients"), Names{"^gradient"});
   EXPECT_EQ(texts(kPyTorch, "losses"), (Names{"[Ll]oss_(?!input).*output", "(^|[/_.])[Ll]oss$"}));
   EXPECT_EQ(texts(kMXNet, "losses"), Names{".*loss._(?!input).*output"});
-  EXPECT_EQ(texts(kXGBoost, "metrics"), Names{"^[a-zA-z]+-[a-zA-z0-9]+$"});
+  EXPECT_EQ(texts(kXGBoost, "trees"), Names{"^trees/.*"});
 }
 
 TEST(BuiltinCollections, those_always_saved_depend_on_the_profile) {
