@@ -4,20 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "cupel/trial/trial.h"
 #include "demo.h"
-#include "exit_codes.h"
 #include "run_cli.h"
 #include "store/scratch_directory.h"
 
@@ -25,7 +23,6 @@ namespace cupel {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -91,11 +88,6 @@ TEST_F(TorchDemo, the_program_gets_seed_steps_run_and_disease) {
 
 #ifdef CUPEL_DEMO_TORCH
 
-int run(const std::vector<std::string>& arguments, std::ostringstream& out,
-        std::ostringstream& err) {
-  return run_cli(arguments, out, err);
-}
-
 bool this_process_has_loaded(std::string_view library) {
   std::pair<std::string_view, bool> search(library, false);
   ::dl_iterate_phdr(
@@ -108,41 +100,60 @@ bool this_process_has_loaded(std::string_view library) {
   return search.second;
 }
 
-TEST_F(TorchDemo, finds_every_run_as_announced) {
-  ASSERT_EQ(run({"demo", path("demo"), "--torch"}, out_, err_), 0) << out() << err();
-  EXPECT_THAT(out(), HasSubstr("Three convolution networks are trained with seed 1"));
-  EXPECT_THAT(out(), Not(HasSubstr("NOT as announced")));
-  EXPECT_THAT(out(), HasSubstr("VanishingGradient  gradient/Net_conv1.weight"));
-  EXPECT_LE(std::ranges::count(out(), '\n'), 40);
-  EXPECT_EQ(err(), "");
+// The real demo, once for all tests.
+class TorchDemoRun : public ::testing::Test {
+ protected:
+  struct Ran {
+    testing::ScratchDirectory directory;
+    std::string demo = directory / "demo";
+    std::ostringstream out, err;
+    int code = run_cli({"demo", demo, "--torch"}, out, err);
+  };
+  static void SetUpTestSuite() { ran = new Ran; }
+  static void TearDownTestSuite() { delete ran; }
+  static Ran* ran;
+};
 
-  const std::string accuracy = "held-out accuracy ";
-  ASSERT_THAT(out(), HasSubstr(accuracy));
-  EXPECT_GE(std::stod(out().substr(out().find(accuracy) + accuracy.size())), 90);
+TorchDemoRun::Ran* TorchDemoRun::ran = nullptr;
+
+TEST_F(TorchDemoRun, finds_every_run_as_announced) {
+  const std::string out = ran->out.str();
+  ASSERT_EQ(ran->code, 0) << out << ran->err.str();
+  EXPECT_THAT(out, HasSubstr("Three convolution networks are trained with seed 1"));
+  EXPECT_THAT(out, Not(HasSubstr("NOT as announced")));
+  EXPECT_THAT(out, HasSubstr("VanishingGradient  gradient/Net_conv1.weight"));
+  EXPECT_EQ(ran->err.str(), "");
 }
 
-TEST_F(TorchDemo, the_exploding_training_is_stopped_by_its_judge) {
-  ASSERT_EQ(run({"demo", path("demo"), "--torch"}, out_, err_), 0) << out() << err();
-  EXPECT_THAT(out(), HasSubstr("  stopped by its judge after "));
-  EXPECT_TRUE(fs::exists(path("demo/exploding/stop_training")));
-  const auto trial = create_trial(path("demo/exploding"));
+TEST_F(TorchDemoRun, the_healthy_network_reads_digits_that_it_has_not_seen) {
+  const std::string out = ran->out.str();
+  const std::string accuracy = "held-out accuracy ";
+  ASSERT_THAT(out, HasSubstr(accuracy));
+  EXPECT_GE(std::stod(out.substr(out.find(accuracy) + accuracy.size())), 90);
+}
+
+TEST_F(TorchDemoRun, the_exploding_training_is_stopped_by_its_judge) {
+  EXPECT_THAT(ran->out.str(), HasSubstr("  stopped by its judge after "));
+  EXPECT_TRUE(fs::exists(ran->demo + "/exploding/stop_training"));
+  const auto trial = create_trial(ran->demo + "/exploding");
   EXPECT_LT(trial->tensor("loss").steps().size(), 2000U);
   EXPECT_TRUE(trial->ended());
 }
 
-TEST_F(TorchDemo, the_command_never_loads_libtorch) {
-  ASSERT_EQ(run({"demo", path("demo"), "--torch"}, out_, err_), 0) << out() << err();
+TEST_F(TorchDemoRun, the_command_never_loads_libtorch) {
+  ASSERT_EQ(ran->code, 0);
   EXPECT_FALSE(this_process_has_loaded("torch"));
   EXPECT_TRUE(this_process_has_loaded("libc.so"));
 }
 
-TEST_F(TorchDemo, runs_of_an_earlier_demo_are_replaced_and_another_seed_gives_others) {
-  const auto first_loss = [this] {
-    return create_trial(path("demo/healthy"))->tensor("loss").value(0).at(0);
+TEST_F(TorchDemoRun, runs_of_an_earlier_demo_are_replaced_and_another_seed_gives_others) {
+  const auto first_loss = [] {
+    return create_trial(ran->demo + "/healthy")->tensor("loss").value(0).at(0);
   };
-  ASSERT_EQ(run({"demo", path("demo"), "--torch"}, out_, err_), 0) << out() << err();
   const double before = first_loss();
-  ASSERT_EQ(run({"demo", path("demo"), "--torch", "--seed", "2"}, out_, err_), 0) << out() << err();
+  std::ostringstream out, err;
+  ASSERT_EQ(run_cli({"demo", ran->demo, "--torch", "--seed", "2"}, out, err), 0)
+      << out.str() << err.str();
   EXPECT_NE(first_loss(), before);
 }
 
