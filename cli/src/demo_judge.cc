@@ -54,7 +54,7 @@ bool Judge::has_finding(std::string_view rule, std::string_view tensor) const {
 
 void Judge::judge(const std::stop_token& stop) {
   try {
-    const auto trial = create_trial(run_, {.wait_for_run = kPatience});
+    const auto trial = create_trial(run_, {.wait_for_run = kPatience, .stop_waiting = stop});
     RuleRunner runner(*trial, {.idle_timeout = kPatience});
     const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
     runner.add("VanishingGradient");

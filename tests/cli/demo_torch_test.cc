@@ -70,6 +70,13 @@ TEST_F(TorchDemo, a_program_that_fails_is_an_error_with_its_last_words) {
   EXPECT_THAT(err(), HasSubstr("ended with exit code 127: libtorch.so is missing\n"));
 }
 
+// The judge waits for a run that never comes, unless it is stopped.
+TEST_F(TorchDemo, a_program_that_fails_before_there_is_a_run_is_an_error_at_once) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_with(script("echo begins\nexit 3\n")), 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
 TEST_F(TorchDemo, a_program_that_is_killed_is_an_error_that_names_the_signal) {
   EXPECT_EQ(run_with(script("kill -9 $$\n")), 2);
   EXPECT_THAT(err(), HasSubstr("was killed by SIGKILL\n"));
