@@ -17,6 +17,7 @@ using HookForAdapters = HookTest;
 
 TEST_F(HookForAdapters, profile_is_that_of_the_options) {
   EXPECT_EQ(make_hook()->profile(), Profile::Generic);
+  options.existing = Existing::Replace;
   options.profile = Profile::XGBoost;
   EXPECT_EQ(make_hook()->profile(), Profile::XGBoost);
 }

@@ -104,6 +104,7 @@ struct Watch::State {
   bool are_metrics_due(bool is_text_given);
   bool may_be_due(Part part);
   const Features& features();
+  void require_trees();
 
   // What `compute` returns; nothing, and the part is left out from now on, where it fails.
   template <class Compute>
@@ -234,6 +235,12 @@ bool Watch::State::may_be_due(Part part) {
   return hook_.due_beyond((*unrelated_)[static_cast<std::size_t>(part)]);
 }
 
+// XGBoost refuses most of what is asked about trees here, but not all, and loses memory at it.
+void Watch::State::require_trees() {
+  if (!is_linear_) is_linear_ = is_linear(booster_);
+  if (*is_linear_) throw LibraryError("the booster gblinear has no trees");
+}
+
 const Features& Watch::State::features() {
   // Before the first update a model has none.
   if (!features_ || features_->size() == 0) features_ = read_features(booster_, described_);
@@ -330,8 +337,7 @@ std::vector<std::string_view> Watch::State::wanted_importances() {
 std::vector<Watch::State::Importance> Watch::State::importance() {
   const std::vector<std::string_view> wanted = wanted_importances();
   if (wanted.empty()) return {};
-  if (!is_linear_) is_linear_ = is_linear(booster_);
-  if (*is_linear_) throw LibraryError("the booster gblinear has no trees");
+  require_trees();
   std::vector<Importance> result;
   for (const std::string_view type : wanted) {
     const Scores scores = feature_scores(booster_, type, features().size());
@@ -411,6 +417,7 @@ TreeTable Watch::State::trees_of_last_round() {
   TreeTable table;
   const int rounds = count_rounds(booster_);
   if (rounds < 1) return table;
+  require_trees();
   const OwnedBooster layer = last_layer(booster_, rounds);
   const std::vector<std::string_view> dumps = dump_trees(layer.get(), features().types);
   auto tree = static_cast<std::int64_t>(dumps.size()) * (rounds - 1);
