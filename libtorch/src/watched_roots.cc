@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cupel/core/error.h"
+#include "cupel/core/printable.h"
 
 namespace cupel::libtorch_detail {
 namespace {
@@ -16,6 +17,8 @@ const ModuleNode* find(const ModuleTree& tree, const void* identity) {
   const auto found = std::ranges::find(tree.nodes, identity, &ModuleNode::identity);
   return found == tree.nodes.end() ? nullptr : &*found;
 }
+
+std::string in_quotes(std::string_view name) { return "\"" + printable(name) + "\""; }
 
 bool is_below(std::string_view path, std::string_view other) {
   return other.empty() ||
@@ -33,15 +36,16 @@ void WatchedRoots::check_apart(const ModuleTree& tree, std::string_view name) co
   const ModuleNode& top = tree.nodes.front();
   for (const Root& root : roots_) {
     if (root.tree.nodes.empty()) continue;
+    const std::string watched = in_quotes(root.name);
     if (const ModuleNode* const same = find(root.tree, top.identity)) {
-      throw UsageError("register_module: a module is watched already: \"" + std::string(name) +
-                       "\" is " +
-                       (same->path.empty() ? "the root" : "\"" + same->path + "\" of the root") +
-                       " \"" + root.name + "\"");
+      const std::string where =
+          same->path.empty() ? "the root " : in_quotes(same->path) + " of the root ";
+      throw UsageError("register_module: a module is watched already: " + in_quotes(name) + " is " +
+                       where + watched);
     }
     if (const ModuleNode* const below = find(tree, root.tree.nodes.front().identity)) {
-      throw UsageError("register_module: a module is watched already: \"" + below->path +
-                       "\" of \"" + std::string(name) + "\" is the root \"" + root.name + "\"");
+      throw UsageError("register_module: a module is watched already: " + in_quotes(below->path) +
+                       " of " + in_quotes(name) + " is the root " + watched);
     }
   }
 }

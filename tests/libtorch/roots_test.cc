@@ -179,7 +179,7 @@ TEST_F(Roots, of_torchscript_are_refused_the_second_time_with_both_names) {
 
 TEST_F(Roots, a_name_that_no_tensor_can_have_is_a_problem_of_the_report) {
   Pair pair;
-  watch().register_module(*pair, std::string("a\0b", 3));
+  watch().register_module(*pair, "no \xff utf-8");
   EXPECT_THAT(saved(), IsEmpty());
   EXPECT_THAT(close().problems, Not(IsEmpty()));
 }
