@@ -1,24 +1,7 @@
 # Finds what cupel builds with. Arrow may come from the cache that scripts/bootstrap.sh fills, or from
 # anywhere else CMake looks: an Arrow of one's own only has to be on CMAKE_PREFIX_PATH.
 
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
-
-# What one checkout compiled, another one on the same machine takes: paths below the checkout count as relative ones.
-find_program(CUPEL_CCACHE ccache)
-if(CUPEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_BASEDIR=${CMAKE_CURRENT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CUPEL_CCACHE})
-endif()
-
-# A linker that takes a tenth of the time.
-find_program(CUPEL_MOLD mold)
-if(CUPEL_MOLD)
-  add_link_options(-fuse-ld=mold)
-endif()
 
 execute_process(
   COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/../scripts/bootstrap.sh --print-prefix
@@ -112,11 +95,4 @@ if(NOT sol2_FOUND)
     "sol2 3.5 or newer, headers that bind Lua, was not found.\n"
     "  scripts/bootstrap.sh            fetches it into a cache outside the checkout (Debian)\n"
     "  -DCMAKE_PREFIX_PATH=/path       names a folder with its sol2-config.cmake")
-endif()
-
-# The frameworks of the adapters. Nobody who links cupel::cupel gets them.
-if(NOT CUPEL_STATIC)
-  find_package(Torch QUIET)
-  find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
-  find_library(XGBOOST_LIBRARY xgboost)
 endif()

@@ -12,6 +12,8 @@ set_property(GLOBAL PROPERTY CUPEL_NEEDS_hwy::hwy hwy)
 set_property(GLOBAL PROPERTY CUPEL_NEEDS_CURL::libcurl curl)
 set_property(GLOBAL PROPERTY CUPEL_NEEDS_PkgConfig::PCRE2 PCRE2)
 set_property(GLOBAL PROPERTY CUPEL_NEEDS_PkgConfig::LUA LUA)
+set_property(GLOBAL PROPERTY CUPEL_NEEDS_torch torch)
+set_property(GLOBAL PROPERTY CUPEL_NEEDS_cupel_xgboost_library xgboost)
 
 # cupel_private_library(NAME NEEDS names… TARGETS targets… SYSTEM libraries…): an interface library cupel_<name> that
 # stands for the first of TARGETS while cupel is built. If TARGETS are archives of the cache, they are installed below
@@ -53,12 +55,15 @@ function(cupel_private_library name)
   install(TARGETS cupel_${name} EXPORT cupelTargets)
 endfunction()
 
-# cupel_component(NAME USES rooms… PRIVATE targets…): notes what a component needs. With shared libraries, what a room
-# was linked with is its own affair.
+# cupel_component(NAME [ADAPTER] USES rooms… PRIVATE targets…): records what a component needs. With shared libraries,
+# only the room needs what it was linked with; but a framework is also needed by the program that trains with it.
 function(cupel_component name)
-  cmake_parse_arguments(PARSE_ARGV 1 component "" "" "USES;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 component "ADAPTER" "" "USES;PRIVATE")
   list(TRANSFORM component_USES REPLACE "^cupel::" "cupel_")
-  if(BUILD_SHARED_LIBS)
+  set(list CUPEL_COMPONENTS)
+  if(component_ADAPTER)
+    set(list CUPEL_ADAPTERS)
+  elseif(BUILD_SHARED_LIBS)
     set(component_PRIVATE)
   endif()
   set(needs)
@@ -68,7 +73,7 @@ function(cupel_component name)
   endforeach()
   list(REMOVE_DUPLICATES needs)
   set_property(GLOBAL PROPERTY CUPEL_NEEDS_cupel_${name} ${needs})
-  set_property(GLOBAL APPEND PROPERTY CUPEL_COMPONENTS ${name})
+  set_property(GLOBAL APPEND PROPERTY ${list} ${name})
 endfunction()
 
 # Writes cupel.pc: all components at once, in an order in which archives can be linked. An AWS runtime that is not from
@@ -105,10 +110,11 @@ endfunction()
 
 function(cupel_install_package)
   get_property(components GLOBAL PROPERTY CUPEL_COMPONENTS)
-  set(CUPEL_COMPONENTS ${components})
-  list(JOIN CUPEL_COMPONENTS " " CUPEL_COMPONENTS)
+  get_property(adapters GLOBAL PROPERTY CUPEL_ADAPTERS)
+  list(JOIN components " " CUPEL_COMPONENTS)
+  list(JOIN adapters " " CUPEL_ADAPTERS)
   set(CUPEL_COMPONENT_NEEDS)
-  foreach(component IN LISTS components)
+  foreach(component IN LISTS components adapters)
     get_property(needs GLOBAL PROPERTY CUPEL_NEEDS_cupel_${component})
     list(JOIN needs " " needs)
     string(APPEND CUPEL_COMPONENT_NEEDS "set(cupel_needs_${component} ${needs})\n")
@@ -124,4 +130,7 @@ function(cupel_install_package)
   install(FILES ${PROJECT_BINARY_DIR}/cupelConfig.cmake ${PROJECT_BINARY_DIR}/cupelConfigVersion.cmake
     DESTINATION ${directory} COMPONENT package)
   install(EXPORT cupelTargets NAMESPACE cupel:: DESTINATION ${directory} COMPONENT package)
+  foreach(adapter IN LISTS adapters)
+    install(EXPORT cupel-${adapter}Targets NAMESPACE cupel:: DESTINATION ${directory} COMPONENT ${adapter})
+  endforeach()
 endfunction()

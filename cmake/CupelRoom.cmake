@@ -17,13 +17,20 @@ function(cupel_compile_together target)
   endif()
 endfunction()
 
-# cupel_room(NAME SOURCES … USES rooms… PRIVATE third-party targets… HEADERS third-party targets…)
+# cupel_room(NAME [ADAPTER] SOURCES … USES rooms… PRIVATE third-party targets… HEADERS third-party targets…)
 #
 # One library per room: cupel_<name>, alias cupel::<name>. Its public headers are <room>/include/cupel/<room>/;
-# the rooms it uses are public, third-party libraries are not. Of HEADERS nothing is left to be linked.
+# the rooms it uses are public, third-party libraries are not. Of HEADERS nothing is left to be linked. An ADAPTER has a
+# package file of its own: only a project that names the component has the target, and needs the framework.
 function(cupel_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;USES;PRIVATE;HEADERS" ${ARGN})
+  cmake_parse_arguments(room "ADAPTER" "" "SOURCES;USES;PRIVATE;HEADERS" ${ARGN})
   set(target cupel_${name})
+  set(export cupelTargets)
+  set(kind)
+  if(room_ADAPTER)
+    set(export cupel-${name}Targets)
+    set(kind ADAPTER)
+  endif()
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/include/cupel/${name}/*.h)
   add_library(${target} ${room_SOURCES})
   add_library(cupel::${name} ALIAS ${target})
@@ -34,12 +41,12 @@ function(cupel_room name)
   list(TRANSFORM room_HEADERS REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>")
   target_link_libraries(${target} PUBLIC ${room_USES}
     PRIVATE ${room_PRIVATE} ${room_HEADERS} $<BUILD_INTERFACE:cupel_build_flags>)
-  cupel_component(${name} USES ${room_USES} PRIVATE ${room_PRIVATE})
+  cupel_component(${name} ${kind} USES ${room_USES} PRIVATE ${room_PRIVATE})
   cupel_compile_together(${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH $ORIGIN
     DEFINE_SYMBOL "")
-  install(TARGETS ${target} EXPORT cupelTargets
+  install(TARGETS ${target} EXPORT ${export}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name}
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${name})

@@ -19,18 +19,25 @@ usage: scripts/bootstrap.sh [SET…]              install what is missing (defau
        scripts/bootstrap.sh --print-s3-server   print the folder of the S3 server for tests, if it is there
        scripts/bootstrap.sh --print-arrow-readers   the same of the readers of Arrow files for node
        scripts/bootstrap.sh --print-python-readers  the same of those for Python: a virtual environment
+       scripts/bootstrap.sh --print-torch       the same of PyPI's torch: a virtual environment
+       scripts/bootstrap.sh --print-boost       the same of PyPI's XGBoost
 
 sets:
   demo    system packages, Arrow and sol2; Lua as C++ where the system has none
   build   demo and the AWS runtime: all that building and running cupel needs
+  torch   build, and what the room libtorch needs: Debian's libtorch, and PyPI's torch for its tests
+  boost   build, and what the room xgboost needs: Debian's XGBoost, and PyPI's for its tests
   package build, and what packages are made with: static libcurl and Highway, dpkg's tools
-  test    build, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
+  test    build, torch, boost, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node,
+          an S3 server
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
   CMAKE_PREFIX_PATH     Arrow, sol2 or an AWS runtime that is found below it is yours and is not built
   CUPEL_DEBIAN_MIRROR   where sources come from (default: the mirror that this machine's apt uses)
   CUPEL_JOBS            parallel compilations (default: the number of cores)
+  CUPEL_PYTHON          the Python of the virtual environments (default: /usr/bin/python3, else python3 of the PATH)
+  PIP_FIND_LINKS, PIP_EXTRA_INDEX_URL   pip's settings: a folder, or an index, that has PyTorch's build without CUDA
 
 exit codes: 0 all is there; 1 something failed; 2 only you can go on, and it says how
 EOF
@@ -48,6 +55,10 @@ test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev python3 python3-venv curl zsh fish
   clang clang-format clang-tidy clang-tools libclang-rt-14-dev
 )
+
+# Debian's generation of the frameworks.
+torch_packages=(libtorch-dev libopenblas0-pthread)
+boost_packages=(libxgboost-dev)
 
 # Per dependency: its packages in deps.sha256 (the first one's version is its version; NAME-debian is what Debian adds
 # to the source package NAME), the suite that offers them, the CMake file that proves that the user has the dependency,
@@ -69,11 +80,15 @@ declare -A core_seconds=([arrow]=240 [sol2]=1 [lua]=15 [aws-crt]=50 [curl]=30 [h
 
 package_packages=(dpkg-dev file patch)
 
-# Packages that tests take from npm and PyPI, each set in a folder of its own: the S3 server, and readers of Arrow
-# files that are not ours. The version of a set is that of its first package.
-tools=(s3-server arrow-readers python-readers)
-declare -A tool_title=([s3-server]="S3 server" [arrow-readers]="Arrow readers" [python-readers]="Python readers")
-declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI)
+# Packages that tests take from npm and PyPI, each set in a folder of its own: the S3 server, readers of Arrow files
+# that are not ours, and the newer generation of the frameworks. The version of a set is that of its first package.
+# A set with a list pypi-NAME.txt has the packages of the list, without what they depend on.
+tools=(s3-server arrow-readers python-readers torch boost)
+declare -A tool_title=(
+  [s3-server]="S3 server" [arrow-readers]="Arrow readers" [python-readers]="Python readers"
+  [torch]="PyPI's torch" [boost]="PyPI's XGBoost"
+)
+declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI [torch]=PyPI [boost]=PyPI)
 declare -A tool_packages=(
   [s3-server]="@20minutes/s3rver@4.0.4" [arrow-readers]="apache-arrow@21.2.0 nodejs-polars@0.24.0"
   [python-readers]="pyarrow==26.0.1 polars==2.1.0 pandas==3.1.1 duckdb==2.0.0 numpy==2.4.6"
@@ -152,6 +167,19 @@ upstream_version() {
   echo "${version%%+*}"
 }
 
+# Sets the packages of the tools that have a list, and python: the interpreter of the virtual environments. A python3 of
+# the PATH may be a shim, which stands for another Python in each folder.
+read_requirements() {
+  local tool line
+  for tool in torch boost; do
+    while read -r line; do
+      [[ -z $line || $line == '#'* || $line == --* ]] || tool_packages[$tool]=${line%% *}
+    done <"$here/pypi-$tool.txt"
+  done
+  python=${CUPEL_PYTHON:-/usr/bin/python3}
+  [[ -n ${CUPEL_PYTHON:-} || -x $python ]] || python=python3
+}
+
 # Sets distribution, codename and toolchain: the compiler's and the system's part of every key.
 read_system() {
   local ID='' VERSION_ID='' VERSION_CODENAME=''
@@ -221,13 +249,15 @@ print_prefix() {
 
 tool_version() {
   local first=${tool_packages[$1]%% *}
-  echo "${first##*[@=]}"
+  first=${first##*[@=]}
+  echo "${first%%+*}"
 }
 
-# Prints the folder of the tool $1, whether it is there or not. A virtual environment belongs to one python3.
+# Prints the folder of the tool $1, whether it is there or not. A virtual environment belongs to one Python.
 tool_prefix() {
-  local key=${tool_packages[$1]} python='import sys; print(sys.version, sys.base_prefix)'
-  [[ ${tool_registry[$1]} != PyPI ]] || key+=" $(python3 -c "$python" 2>/dev/null || true)"
+  local key=${tool_packages[$1]} version='import sys; print(sys.version, sys.base_prefix)'
+  [[ ${tool_registry[$1]} != PyPI ]] || key+=" $("$python" -c "$version" 2>/dev/null || true)"
+  [[ ! -f $here/pypi-$1.txt ]] || key+=" $(<"$here/pypi-$1.txt")"
   key=$(sha256sum <<<"$key")
   echo "$deps_dir/$1-$(tool_version "$1")-${key:0:12}"
 }
@@ -577,14 +607,15 @@ install_dependency() {
 # fetch_tool NAME PACKAGE…: into $work. In a virtual environment that is moved afterwards, python works and other
 # programs do not.
 fetch_tool() {
-  local registry=${tool_registry[$1]}
+  local registry=${tool_registry[$1]} list=$here/pypi-$1.txt
   shift
   if [[ $registry == npm ]]; then
     try_logged "$log" npm install --prefix "$work" --no-save --no-audit --no-fund "$@"
-  else
-    try_logged "$log" python3 -m venv "$work" && try_logged "$log" "$work/bin/python" -m pip install \
-      --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@"
+    return
   fi
+  [[ ! -f $list ]] || set -- --no-deps -r "$list"  # pip checks the sums in the list
+  try_logged "$log" "$python" -m venv "$work" && try_logged "$log" "$work/bin/python" -m pip install \
+    --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@"
 }
 
 # A failure ends nothing else: tests that need the tool skip themselves or are not registered.
@@ -607,6 +638,11 @@ install_tool() {
       mv -T "$work" "$prefix"
     else
       echo "$counter $name: could not be fetched from $registry, tests that want it will not run (log: $log)"
+      [[ $what != torch ]] || cat <<EOF
+      ${tool_packages[torch]} is PyTorch's build without CUDA, which PyPI itself does not have. Name a folder with its
+      file by PIP_FIND_LINKS, or an index that has it by PIP_EXTRA_INDEX_URL. The room libtorch is built and tested with
+      Debian's libtorch all the same.
+EOF
       exec 9>&-
       return
     fi
@@ -629,7 +665,9 @@ stop_downloads() {
 main() {
   local argument set=0 for_packages='' dependencies=(arrow sol2 lua) todo=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
+  local -A frameworks=()                       # torch and boost, where they are asked for
   read_pins
+  read_requirements
   read_system
   deps_dir=${CUPEL_DEPS_DIR:-${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}}
   [[ -z $deps_dir || -n ${CUPEL_DEPS_DIR:-} ]] || deps_dir+=/cupel-deps
@@ -641,20 +679,25 @@ main() {
       --print-prefix) print_prefix arrow sol2 lua aws-crt && return ;;
       --print-package-prefix) print_prefix curl highway && return ;;
       --print-mirror) machine_mirror && return ;;
-      --print-s3-server | --print-arrow-readers | --print-python-readers)
+      --print-s3-server | --print-arrow-readers | --print-python-readers | --print-torch | --print-boost)
         print_tool_prefix "${argument#--print-}" && return
         ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
       package) for_packages=yes ;;
+      torch | boost) frameworks[$argument]=yes ;;
       *) usage >&2 && exit 2 ;;
     esac
   done
-  [[ -z $for_packages ]] || ((set >= sets[build])) || set=${sets[build]}
+  [[ -z $for_packages && ${#frameworks[@]} == 0 ]] || ((set >= sets[build])) || set=${sets[build]}
   ((set)) || set=${sets[build]}
+  ((set < sets[test])) || frameworks=([torch]=yes [boost]=yes)
 
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
   [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
+  [[ -z ${frameworks[torch]:-} ]] || packages+=("${torch_packages[@]}")
+  [[ -z ${frameworks[boost]:-} ]] || packages+=("${boost_packages[@]}")
+  ((${#frameworks[@]} == 0)) || packages+=(python3 python3-venv)
   # Debian 12 has Lua as C++ among its packages; a patched one of our own is for systems that have not.
   [[ -n $(installed_prefix lua) ]] || is_users_own lua || packages+=(patch)
   [[ -z $for_packages ]] || dependencies+=(curl highway)
@@ -671,7 +714,8 @@ main() {
 
   ((${#missing[@]} == 0)) || todo+=(packages)
   for what in "${tools[@]}"; do
-    ((set < sets[test])) || [[ -d $(tool_prefix "$what") ]] || todo+=("$what")
+    ((set == sets[test])) || [[ -n ${frameworks[$what]:-} ]] || continue
+    [[ -d $(tool_prefix "$what") ]] || todo+=("$what")
   done
   for dep in "${dependencies[@]}"; do
     [[ -n $(installed_prefix "$dep") ]] || is_users_own "$dep" || todo+=("$dep")
@@ -690,7 +734,8 @@ main() {
     counter="[$((i + 1))/${#todo[@]}]"
     if [[ ${todo[i]} == packages ]]; then
       install_packages "$counter"
-      read_system  # a compiler may be there only now
+      read_system  # a compiler may be there only now, and a Python
+      read_requirements
     elif [[ -n ${tool_packages[${todo[i]}]:-} ]]; then
       # Waits for the network while the compiler works on the rest.
       {

@@ -6,6 +6,7 @@ namespace cupel::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -56,6 +57,35 @@ TEST(BuildInfo, names_version_stores_and_libraries) {
   EXPECT_THAT(info["libraries"]["Arrow"], MatchesRegex("[0-9]+\\..*"));
   const std::string text = run({"info", "--build"}).out;
   EXPECT_THAT(text, AllOf(StartsWith("version "), HasSubstr("\nstores "), HasSubstr("\nArrow ")));
+}
+
+// `version` is that of the framework the component was built with, or null.
+void expect_component(const std::string& name, const std::string& framework, const char* version) {
+  const Json info = run({"info", "--build", "--json"}).json();
+  const std::string text = run({"info", "--build"}).out;
+  EXPECT_EQ(info["components"][name], version != nullptr);
+  EXPECT_EQ(info["frameworks"].value(framework, ""), version == nullptr ? "" : version);
+  EXPECT_FALSE(info["libraries"].contains(framework)) << "the command is not linked with it";
+  if (version != nullptr)
+    EXPECT_THAT(text, HasSubstr(name + " for " + framework + " " + version));
+  else
+    EXPECT_THAT(text, ContainsRegex("\noff [^\n]*" + name));
+}
+
+TEST(BuildInfo, has_the_adapter_for_libtorch_with_its_torch_or_names_it_as_off) {
+#ifdef CUPEL_TORCH_VERSION
+  expect_component("libtorch", "torch", CUPEL_TORCH_VERSION);
+#else
+  expect_component("libtorch", "torch", nullptr);
+#endif
+}
+
+TEST(BuildInfo, has_the_adapter_for_xgboost_with_its_library_or_names_it_as_off) {
+#ifdef CUPEL_XGBOOST_VERSION
+  expect_component("xgboost", "XGBoost", CUPEL_XGBOOST_VERSION);
+#else
+  expect_component("xgboost", "XGBoost", nullptr);
+#endif
 }
 
 TEST(BuildInfo, is_asked_for_in_place_of_a_run) {

@@ -1,6 +1,7 @@
 # What the tests of this folder share. They are scripts, which get these variables: SOURCE_DIR and BUILD_DIR of cupel,
 # CACHE (the folders that scripts/bootstrap.sh filled), WORK_DIR, GENERATOR, COMPILER, LAUNCHER, BUILD_TYPE, FLAGS (those
-# of the build type), WERROR, SANITIZE, COMMAND_LINE, WITH_S3.
+# of the build type), WERROR, SANITIZE, COMMAND_LINE, WITH_S3, WITH_LIBTORCH, WITH_XGBOOST, FRAMEWORKS (files
+# of the frameworks on this machine).
 
 set(sanitizers)
 if(SANITIZE)
@@ -11,7 +12,7 @@ endif()
 function(prepare_projects)
   file(REMOVE_RECURSE ${WORK_DIR})
   file(MAKE_DIRECTORY ${WORK_DIR})
-  foreach(project IN ITEMS consumer component embedded)
+  foreach(project IN ITEMS consumer component embedded frameworks other_torch)
     file(COPY ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${project} DESTINATION ${WORK_DIR})
   endforeach()
   file(COPY ${SOURCE_DIR}/examples/my_rule.cc DESTINATION ${WORK_DIR}/consumer)
@@ -39,8 +40,21 @@ function(build_project source build)
 endfunction()
 
 # Options for a build of cupel itself: the libraries only. Cupel calls ccache with options of its own.
-set(libraries_only -D CUPEL_WITH_S3=${WITH_S3} -D CUPEL_BUILD_TESTS=OFF -D CUPEL_BUILD_EXAMPLES=OFF
+set(libraries_only -D CUPEL_WITH_S3=${WITH_S3} -D CUPEL_WITH_LIBTORCH=${WITH_LIBTORCH}
+  -D CUPEL_WITH_XGBOOST=${WITH_XGBOOST} -D CUPEL_BUILD_TESTS=OFF -D CUPEL_BUILD_EXAMPLES=OFF
   -D CUPEL_BUILD_BENCH=OFF -D CUPEL_BUILD_CLI=OFF -D CMAKE_CXX_COMPILER_LAUNCHER=)
+
+# use_frameworks(PREFIX): builds and runs a program of each framework with what is installed below PREFIX.
+function(use_frameworks prefix)
+  foreach(framework IN ITEMS libtorch xgboost)
+    string(TOUPPER ${framework} upper)
+    if(WITH_${upper})
+      set(build ${WORK_DIR}/${framework})
+      build_project(${WORK_DIR}/frameworks ${build} -D FRAMEWORK=${framework} -D CMAKE_PREFIX_PATH=${prefix})
+      run(${build}/trainer ${WORK_DIR}/runs/${framework})
+    endif()
+  endforeach()
+endfunction()
 
 # use_programs(BUILD): runs the programs of consumer/programs.cmake, which were built there.
 function(use_programs build)

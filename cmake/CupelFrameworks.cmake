@@ -1,0 +1,71 @@
+# The frameworks that the rooms libtorch and xgboost adapt: finds them, and decides whether the rooms are built.
+#
+# Reads and sets CUPEL_WITH_LIBTORCH and CUPEL_WITH_XGBOOST. Sets CUPEL_TORCH_VERSION and CUPEL_XGBOOST_VERSION where the
+# room is on, and else CUPEL_LIBTORCH_OFF and CUPEL_XGBOOST_OFF, the reason. Programs get neither framework by linking
+# cupel::cupel, and a command that is linked statically is one for all machines: no room is built beside it.
+
+set(CUPEL_WITH_LIBTORCH AUTO CACHE STRING "Build the adapter for libtorch: ON, OFF, or AUTO (where torch is found)")
+set(CUPEL_WITH_XGBOOST AUTO CACHE STRING "Build the adapter for XGBoost: ON, OFF, or AUTO (where XGBoost is found)")
+set(CUPEL_LIBTORCH_OFF)
+set(CUPEL_XGBOOST_OFF)
+
+# cupel_decide(ROOM IS_FOUND PROBLEM): makes ON or OFF of CUPEL_WITH_<ROOM>. PROBLEM is why it is not found.
+function(cupel_decide room is_found problem)
+  set(wish ${CUPEL_WITH_${room}})
+  if(wish STREQUAL "AUTO")
+    set(is_on ${is_found})
+  elseif(wish AND NOT is_found)
+    message(FATAL_ERROR "CUPEL_WITH_${room} is ${wish}, but ${problem}")
+  else()
+    set(is_on ${wish})
+    set(problem "CUPEL_WITH_${room} is ${wish}")
+  endif()
+  if(is_on)
+    set(CUPEL_WITH_${room} ON PARENT_SCOPE)
+  else()
+    set(CUPEL_WITH_${room} OFF PARENT_SCOPE)
+    set(CUPEL_${room}_OFF "${problem}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(found OFF)
+set(problem "torch was not found (scripts/bootstrap.sh torch)")
+if(CUPEL_STATIC)
+  set(problem "the command is linked statically")
+elseif(CUPEL_WITH_LIBTORCH)  # AUTO counts as true, and what is switched off is not looked for
+  # Its package file reports each of its own dependencies, and warns of libraries that no program needs.
+  set(level ${CMAKE_MESSAGE_LOG_LEVEL})
+  set(CMAKE_MESSAGE_LOG_LEVEL ERROR)
+  find_package(Torch QUIET)
+  set(CMAKE_MESSAGE_LOG_LEVEL ${level})
+  if(TORCH_FOUND AND TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+    set(problem "torch ${Torch_VERSION} in ${Torch_DIR} was compiled for the former ABI of the C++ library")
+  elseif(TORCH_FOUND)
+    set(found ON)
+  endif()
+endif()
+cupel_decide(LIBTORCH ${found} "${problem}")
+set(CUPEL_TORCH_VERSION ${Torch_VERSION})
+
+set(found OFF)
+set(problem "XGBoost was not found (scripts/bootstrap.sh boost)")
+if(CUPEL_STATIC)
+  set(problem "the command is linked statically")
+elseif(CUPEL_WITH_XGBOOST)
+  # Not by find_package(): Debian's package file for CMake lists a program that the package does not have.
+  find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
+  find_library(XGBOOST_LIBRARY xgboost)
+  if(XGBOOST_INCLUDE_DIR AND XGBOOST_LIBRARY)
+    set(found ON)
+  endif()
+endif()
+cupel_decide(XGBOOST ${found} "${problem}")
+set(CUPEL_XGBOOST_VERSION)
+if(CUPEL_WITH_XGBOOST)
+  foreach(part IN ITEMS MAJOR MINOR PATCH)
+    file(STRINGS ${XGBOOST_INCLUDE_DIR}/xgboost/version_config.h line REGEX "define XGBOOST_VER_${part} ")
+    string(REGEX MATCH "[0-9]+" number "${line}")
+    list(APPEND CUPEL_XGBOOST_VERSION ${number})
+  endforeach()
+  list(JOIN CUPEL_XGBOOST_VERSION "." CUPEL_XGBOOST_VERSION)
+endif()
