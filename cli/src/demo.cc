@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -56,6 +57,7 @@ constexpr std::string_view kLossPlateau =
     ;
 
 std::string number(double value) {
+  if (std::isnan(value)) return "NaN";  // of either sign
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
