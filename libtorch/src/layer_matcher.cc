@@ -187,7 +187,7 @@ bool LayerMatcher::begin_other(MatchContext& context, const OperatorRow& row, Va
   return true;
 }
 
-void LayerMatcher::end(const std::vector<c10::IValue>& outputs) {
+void LayerMatcher::end(std::span<const c10::IValue> outputs) {
   const Running running = std::exchange(running_, Running::Nothing);
   if (running == Running::Nothing || outputs.empty()) return;  // a product whose bias failed stands
   Tensors tensors;

@@ -35,7 +35,7 @@ class LayerMatcher {
   /// `row` is null for an operator that is not known. Returns whether end() wants its outputs.
   bool begin(MatchContext& context, const OperatorRow* row, std::span<const c10::IValue> inputs);
   /// Outputs are empty when the operator threw.
-  void end(const std::vector<c10::IValue>& outputs);
+  void end(std::span<const c10::IValue> outputs);
   bool has_pending() const noexcept { return !pending_.tensors.empty(); }
   /// Delivers what is pending.
   void flush(MatchContext& context);

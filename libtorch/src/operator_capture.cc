@@ -110,8 +110,7 @@ class OperatorCapture::State final : public OperatorObserver {
     return wants_end;
   }
 
-  bool operator_ends(const void* thread,
-                     const std::vector<c10::IValue>& outputs) noexcept override {
+  bool operator_ends(const void* thread, std::span<const c10::IValue> outputs) noexcept override {
     const MutexLock lock(mutex_);
     if (!is_listening_) return false;
     bool is_pending = false;
@@ -152,8 +151,8 @@ class OperatorCapture::State final : public OperatorObserver {
 
   void deliver_pending() CUPEL_REQUIRES(mutex_) {
     const IgnoredOperators ignore;
-    for (auto& [thread, matcher] : threads_)
-      without_throwing([&]() CUPEL_REQUIRES(mutex_) { matcher.flush(context_); });
+    for (auto& thread : threads_)
+      without_throwing([&]() CUPEL_REQUIRES(mutex_) { thread.second.flush(context_); });
     threads_.clear();
   }
 

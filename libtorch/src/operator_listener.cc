@@ -13,6 +13,7 @@
 #include <ATen/record_function.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "operator_capture.h"
@@ -58,6 +59,12 @@ const OperatorObservers& present_observers() noexcept {
   return here.observers;
 }
 
+// The operator's own values: an operator that is called by jit's executor is recorded with the
+// whole stack, whose top they are.
+std::span<const c10::IValue> top(const c10::IValue* stack, std::size_t size, std::size_t count) {
+  return std::span(stack, size).last(std::min(size, count));
+}
+
 std::unique_ptr<at::ObserverContext> begins(const at::RecordFunction& function) {
   ThreadDepth& here = thread_depth;
   if (function.isAsync()) return nullptr;  // ends on another thread
@@ -65,18 +72,22 @@ std::unique_ptr<at::ObserverContext> begins(const at::RecordFunction& function) 
   const OperatorRow* row = find_operator(function.name());
   if ((row == nullptr && !here.has_pending) || at::in_parallel_region()) return nullptr;
   here.has_pending = false;
-  const auto inputs = function.inputs();
+  const auto stack = function.inputs();
+  const auto inputs = top(stack.data(), stack.size(), function.num_inputs());
   for (const auto& observer : present_observers())
-    here.wants_end |= observer->operator_begins(&here, row, {inputs.data(), inputs.size()});
+    here.wants_end |= observer->operator_begins(&here, row, inputs);
   return nullptr;
 }
 
 void ends(const at::RecordFunction& function, at::ObserverContext*) {
   ThreadDepth& here = thread_depth;
   if (function.isAsync()) return;
-  if (here.depth == 1 && std::exchange(here.wants_end, false))
+  if (here.depth == 1 && std::exchange(here.wants_end, false)) {
+    const auto& stack = function.outputs();
+    const auto outputs = top(stack.data(), stack.size(), function.num_outputs());
     for (const auto& observer : present_observers())
-      here.has_pending |= observer->operator_ends(&here, function.outputs());
+      here.has_pending |= observer->operator_ends(&here, outputs);
+  }
   --here.depth;
 }
 

@@ -28,8 +28,7 @@ class OperatorObserver {
                                std::span<const c10::IValue> inputs) noexcept = 0;
   /// The operator has ended; it threw if there are no outputs. Returns whether outputs are pending:
   /// then the thread's next operator is passed on whatever it is.
-  virtual bool operator_ends(const void* thread,
-                             const std::vector<c10::IValue>& outputs) noexcept = 0;
+  virtual bool operator_ends(const void* thread, std::span<const c10::IValue> outputs) noexcept = 0;
 };
 
 using OperatorObservers = std::vector<std::shared_ptr<OperatorObserver>>;
