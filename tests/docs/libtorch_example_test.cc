@@ -15,7 +15,6 @@
 
 #include "cupel/cupel.h"
 #include "cupel/rules/load_rules.h"
-#include "cupel/scripting/lua_rules.h"
 #include "cupel/trial/run_comparison.h"
 #include "scratch.h"
 
@@ -58,8 +57,7 @@ struct Found {
 Found found_by(const std::string& rule, const std::string& run) {
   const auto trial = cupel::create_trial(run);
   cupel::RuleRunner runner(*trial, {.wait = false});
-  runner.add(cupel::load_rules({.specs = {rule}}, cupel::builtin_rules(), cupel::lua_rule_reader())
-                 .rules.at(0));
+  runner.add(cupel::load_rules({.specs = {rule}}, cupel::builtin_rules(), {}).rules.at(0));
   Found found;
   const cupel::RunSummary summary = runner.run([&](const cupel::VerdictLine& line) {
     for (const cupel::Finding& finding : line.tensors) found.tensors.insert(finding.tensor);
