@@ -93,6 +93,12 @@ struct Watch::State {
     capture.emplace(
         OperatorCapture::Options{options.layers, options.activations, options.losses},
         [this](const CapturedValues& values) { saver.guard([&] { receive(values); }); });
+    // The outputs of the last operator wait for the next one, which may not come.
+    hook.deliver_before_step_ends([this] { pause(); });
+  }
+  ~State() {
+    listen(false);
+    if (capture) hook.deliver_before_step_ends({});
   }
 
   struct Parameter {
@@ -242,7 +248,7 @@ Watch::Watch(Hook& hook, WatchOptions options) {
   state_ = std::make_unique<State>(hook, options);
 }
 
-Watch::~Watch() { state_->listen(false); }
+Watch::~Watch() = default;
 
 void Watch::register_module(torch::nn::Module& root, std::string_view name) {
   state_->add(state_->roots.add(tree_of(root), name));

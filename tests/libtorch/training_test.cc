@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "store/wrapped_store.h"
@@ -250,6 +251,68 @@ TEST_F(Training, with_the_default_configuration_saves_the_loss_only) {
   EXPECT_THAT(names(), ElementsAre("CrossEntropyLoss_output_0"));
   EXPECT_THAT(names_in("losses"), ElementsAre("CrossEntropyLoss_output_0"));
   EXPECT_EQ(kind("CrossEntropyLoss_output_0"), "f32 ()");
+}
+
+TEST_F(Training, step_of_the_network_has_these_tensors) {
+  Net net;
+  watch().register_module(*net);
+  watch().next_step();
+  const at::Tensor x = images();
+  const at::Tensor convolved = net->conv1(x);
+  const at::Tensor rectified = torch::relu(convolved);
+  const at::Tensor flat = rectified.flatten(1);
+  const at::Tensor mapped = net->body->ptr<torch::nn::LinearImpl>(2)->forward(flat);
+  const at::Tensor normalised = net->bn(mapped);
+  const at::Tensor loss = torch::nn::functional::cross_entropy(normalised, targets());
+  loss.backward();
+  const std::map<std::string, at::Tensor> forward = {{"conv1_input_0", x},
+                                                     {"conv1_output_0", convolved},
+                                                     {"relu_input_0", convolved},
+                                                     {"relu_output_0", rectified},
+                                                     {"body.2_input_0", flat},
+                                                     {"body.2_output_0", mapped},
+                                                     {"bn_input_0", mapped},
+                                                     {"bn_output_0", normalised},
+                                                     {"CrossEntropyLoss_input_0", normalised},
+                                                     {"CrossEntropyLoss_input_1", targets()},
+                                                     {"CrossEntropyLoss_output_0", loss}};
+  std::vector<std::string> expected;
+  for (const auto& [name, tensor] : forward) {
+    EXPECT_EQ(saved_bytes(name), bytes_of(tensor)) << name;
+    expected.push_back(name);
+  }
+  for (const char* parameter : {"Net_conv1.weight", "Net_conv1.bias", "Net_body.2.weight",
+                                "Net_body.2.bias", "Net_bn.weight", "Net_bn.bias"})
+    expected.insert(expected.end(), {parameter, "gradient/" + std::string(parameter)});
+  EXPECT_THAT(names(), ::testing::UnorderedElementsAreArray(expected));
+  EXPECT_THAT(names_in("activations"), ElementsAre("relu_output_0"));
+}
+
+TEST_F(Training, activations_are_numbered_within_a_step) {
+  for (int step = 0; step < 2; ++step) {
+    watch().next_step();
+    torch::relu(torch::relu(images()));
+  }
+  for (const char* name : {"relu_output_0", "relu_output_1"})
+    EXPECT_THAT(trial().tensor(name).steps(), ElementsAre(0, 1));
+  EXPECT_FALSE(trial().has_tensor("relu_output_2"));
+}
+
+TEST_F(Training, layers_of_two_roots_with_the_same_paths_are_told_apart) {
+  Net a, b;
+  watch().register_module(*a);
+  watch().register_module(*b);
+  watch().next_step();
+  const at::Tensor first = a->conv1(images()), second = b->conv1(images());
+  EXPECT_EQ(saved_bytes("conv1_output_0"), bytes_of(first));
+  EXPECT_EQ(saved_bytes("Net_1.conv1_output_0"), bytes_of(second));
+}
+
+TEST_F(Training, operators_behind_the_watch_are_not_seen) {
+  watch().next_step();
+  end_watch();
+  torch::relu(images());
+  EXPECT_THAT(names(), IsEmpty());
 }
 
 // Whether operators are listened to in the steps 0 and 1, as "on off".

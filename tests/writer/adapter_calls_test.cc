@@ -8,7 +8,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 class AdapterCalls : public HookTest {
  protected:
@@ -87,6 +86,35 @@ TEST_F(AdapterCalls, a_tensor_that_is_left_out_is_thrown_where_the_hook_throws) 
   const auto hook = make_hook();
   hook->next_step();
   EXPECT_THROW(hook->leave_out(hook->next_output("fc"), "it has no values"), UsageError);
+}
+
+TEST_F(AdapterCalls, what_is_held_back_is_delivered_into_the_step_that_ends) {
+  const auto hook = make_hook();
+  hook->deliver_before_step_ends([&] { hook->save_tensor("fc_output_9", view(values)); });
+  hook->next_step();
+  hook->next_step();
+  hook->end_step();
+  hook->next_step();
+  hook->set_mode(Mode::Eval);
+  hook->next_step();
+  hook->close();
+  EXPECT_THAT(open_trial()->tensor("fc_output_9").steps(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(AdapterCalls, nothing_is_delivered_when_the_function_is_taken_back_or_the_hook_closed) {
+  const auto hook = make_hook();
+  int calls = 0;
+  hook->deliver_before_step_ends([&] { ++calls; });
+  hook->next_step();
+  EXPECT_EQ(calls, 1);
+  hook->deliver_before_step_ends({});
+  hook->next_step();
+  EXPECT_EQ(calls, 1);
+  hook->deliver_before_step_ends([&] { ++calls; });
+  hook->close();
+  hook->close();
+  hook->next_step();
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

@@ -61,15 +61,27 @@ Collections Hook::collections_now() const {
 
 Profile Hook::profile() const noexcept { return state_->options.profile; }
 
-void Hook::set_mode(Mode mode) { state_->set_mode(mode); }
+void Hook::set_mode(Mode mode) {
+  state_->deliver_held_back();
+  state_->set_mode(mode);
+}
 
 Mode Hook::mode() const noexcept { return state_->clock.mode(); }
 
-void Hook::next_step() { state_->begin_step(std::nullopt); }
+void Hook::next_step() {
+  state_->deliver_held_back();
+  state_->begin_step(std::nullopt);
+}
 
-void Hook::next_step(std::int64_t step) { state_->begin_step(step); }
+void Hook::next_step(std::int64_t step) {
+  state_->deliver_held_back();
+  state_->begin_step(step);
+}
 
-void Hook::end_step() { state_->end_step(); }
+void Hook::end_step() {
+  state_->deliver_held_back();
+  state_->end_step();
+}
 
 std::int64_t Hook::step() const noexcept { return state_->clock.counters().global; }
 
@@ -183,6 +195,10 @@ void Hook::leave_out(TensorHandle tensor, std::string_view why) {
   });
 }
 
+void Hook::deliver_before_step_ends(std::function<void()> deliver) {
+  state_->deliver = std::move(deliver);
+}
+
 void Hook::report_problem(std::string_view what) noexcept {
   State& s = *state_;
   if (!s.gate.is_open()) return;
@@ -206,6 +222,7 @@ bool Hook::stop_requested() const noexcept {
 HookReport Hook::close() {
   State& s = *state_;
   if (s.gate.is_copy() || s.gate.is_inside_call()) return s.journal.report();
+  s.deliver_held_back();
   const CallGate::Alone alone(s.gate);
   s.close();
   return s.journal.report();

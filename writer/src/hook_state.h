@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,11 @@ struct Hook::State {
     gate.run_naming([&] { protect(call); }, [&] { refuse_beside_step(name); });
   }
 
+  // Before the step changes or the hook closes: outside of its calls, so that saves go through.
+  void deliver_held_back() {
+    if (deliver && gate.is_open() && !gate.is_inside_call()) deliver();
+  }
+
   writer_detail::NamedTensor* tensor(std::string_view name, const CollectionNames& tags);
   void begin_step(std::optional<std::int64_t> number);
   void end_step();
@@ -61,6 +67,7 @@ struct Hook::State {
   writer_detail::StepInputs inputs;
   writer_detail::TensorGroups groups;
   std::unique_ptr<writer_detail::StepSink> sink;
+  std::function<void()> deliver;  // what an adapter holds back; may be empty
   std::atomic<bool> stop_requested{false};
   std::optional<writer_detail::AtExit> at_exit;  // last: while there is anything to close
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -204,6 +205,12 @@ class Hook {
   /// Reports that a tensor which is due at this step cannot be saved, once for each tensor, as a
   /// save of a view that cannot be saved does. `why` is a phrase: "the tensor has no values".
   void leave_out(TensorHandle tensor, std::string_view why);
+
+  /// Has `deliver` called when next_step(), end_step(), set_mode() or close() begins, on its
+  /// thread, so that an adapter saves what it holds back before the step ends. It must not throw,
+  /// and is called until another function takes its place; an empty one ends that. Not beside other
+  /// calls.
+  void deliver_before_step_ends(std::function<void()> deliver);
 
   /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
   /// step that began last, or after end_step() to the next one; before the first, to step 0.
