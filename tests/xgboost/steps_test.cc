@@ -7,6 +7,7 @@
 #include "boosting.h"
 #include "cupel/format/layout.h"
 #include "cupel/format/stop_file.h"
+#include "store/wrapped_store.h"
 
 namespace cupel {
 namespace {
@@ -16,6 +17,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+// A store whose appends fail once a test wants that.
+class FailingStore final : public testing::WrappedStore {
+ public:
+  using WrappedStore::WrappedStore;
+  bool fails = false;
+  void append(std::string_view key, std::uint64_t size,
+              std::span<const std::span<const std::byte>> pieces) override {
+    if (fails) throw StoreError(std::string(key), false, "the disk is gone", "memory:");
+    WrappedStore::append(key, size, pieces);
+  }
+};
 
 class WatchSteps : public testing::WatchTest {
  protected:
@@ -199,6 +212,39 @@ TEST_F(WatchSteps, a_watch_may_be_destroyed_before_and_behind_hook_and_booster) 
   model.reset();
   watch.reset();
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0));
+}
+
+TEST_F(WatchSteps, throw_nothing_and_compute_nothing_where_the_store_fails) {
+  prepare_binary();
+  options.save_all = true;
+  const auto failing = std::make_shared<FailingStore>(store);
+  Hook hook(options, failing);
+  xgboost::Watch watch(hook, model->handle(), everything());
+  train_on(watch, 1);
+  failing->fails = true;
+  for (int i = 1; i < 4; ++i) {
+    model->update(i, *train);
+    testing::library_spy().calls.clear();
+    EXPECT_NO_THROW(EXPECT_FALSE(watch.after_iteration(i)));
+  }
+  EXPECT_THAT(testing::library_spy().calls, IsEmpty()) << "saving has ended";
+  EXPECT_TRUE(hook.close().disabled);
+  EXPECT_THAT(open_trial()->steps(), ElementsAre(0));
+}
+
+TEST_F(WatchSteps, of_a_thousand_iterations_leave_no_booster_behind) {
+  prepare_binary();
+  options.save_all = true;
+  auto hook = make_hook();
+  for (const char* name : {"average_shap", "full_shap"})
+    hook->get_collection(name).set_save_config({.save_interval = 100});
+  xgboost::Watch watch(*hook, model->handle(), everything());
+  train_on(watch, 1000);
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  auto& calls = testing::library_spy().calls;
+  EXPECT_EQ(calls["XGBoosterSlice"], 1000);
+  EXPECT_EQ(calls["XGBoosterFree"], 1000);
+  EXPECT_THAT(open_trial()->steps(), SizeIs(1000));
 }
 
 TEST_F(WatchSteps, every_booster_that_the_watch_makes_is_freed) {
