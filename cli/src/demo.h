@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "command_context.h"
@@ -14,9 +15,12 @@ struct DemoOptions {
   std::string directory = "cupel-demo";
   /// The seed that everything random follows from.
   std::uint64_t seed = 1;
+  /// The path of the program that trains with libtorch (`--torch`). Unset: this process trains
+  /// small networks itself.
+  std::optional<std::string> torch_program = std::nullopt;
 };
 
-/// Trains three small networks, one of them well and two of them badly, saves what happens, and has
+/// Trains three networks, one of them well and two of them badly, saves what happens, and has
 /// built-in rules and one in Lua judge each training while it runs.
 ///
 /// Reports its progress on the output, which ends with commands that look into the runs. Returns 0

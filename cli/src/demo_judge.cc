@@ -6,6 +6,7 @@
 
 #include "colour.h"
 #include "cupel/core/error.h"
+#include "cupel/rules/rule_catalog.h"
 #include "cupel/rules/verdict_line.h"
 #include "cupel/scripting/lua_rules.h"
 #include "cupel/trial/trial.h"
@@ -21,11 +22,12 @@ constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 
 }  // namespace
 
-Judge::Judge(std::string run, LuaChoice lua_rule, Printer out)
-    : run_(std::move(run)),
-      lua_rule_(std::move(lua_rule)),
-      out_(out),
-      thread_([this](const std::stop_token& stop) { judge(stop); }) {}
+Judge::Judge(LuaChoice lua_rule, Printer out) : lua_rule_(std::move(lua_rule)), out_(out) {}
+
+void Judge::begin(std::string run) {
+  run_ = std::move(run);
+  thread_ = std::jthread([this](const std::stop_token& stop) { judge(stop); });
+}
 
 bool Judge::found_explosion() const {
   const std::lock_guard lock(mutex_);
@@ -52,11 +54,12 @@ bool Judge::has_finding(std::string_view rule, std::string_view tensor) const {
 
 void Judge::judge(const std::stop_token& stop) {
   try {
-    const auto trial = create_trial(run_, {.wait_for_run = kPatience});
+    const auto trial = create_trial(run_, {.wait_for_run = kPatience, .stop_waiting = stop});
     RuleRunner runner(*trial, {.idle_timeout = kPatience});
     const std::stop_callback stop_runner(stop, [&runner] { runner.stop(); });
     runner.add("VanishingGradient");
-    runner.add(kExplosionRule);
+    runner.add({.definition = builtin_rules().find(kExplosionRule),
+                .actions = {{.kind = Action::Kind::Stop}}});
     const RuleFile file = read_lua_rules(lua_rule_.file);
     if (!file.errors.empty()) throw Error(to_text(file.errors.front()));
     runner.add(file.definitions.front()->make(*trial, lua_rule_.parameters));

@@ -24,15 +24,20 @@ struct LuaChoice {
 };
 
 /// Judges a run with VanishingGradient, ExplodingTensor and a rule in Lua while it is written, in a
-/// thread of its own, and prints the first findings as they come.
+/// thread of its own, and prints the first findings as they come. When ExplodingTensor fires, the
+/// judge asks the training to stop, by the request that Hook::stop_requested() sees.
 ///
-/// No other code may write to the stream until finish() has returned.
+/// No other code may write to the stream between begin() and the end of finish().
 class Judge {
  public:
-  /// Begins to judge. `run` need not exist yet; `lua_rule` judges, too.
-  Judge(std::string run, LuaChoice lua_rule, Printer out);
+  /// `lua_rule` judges, too.
+  Judge(LuaChoice lua_rule, Printer out);
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
+
+  /// Begins to judge the directory or location `run`, once. The run need not exist yet, but an
+  /// earlier run must be gone.
+  void begin(std::string run);
 
   /// Returns whether ExplodingTensor has fired. Any thread may call this.
   bool found_explosion() const;
@@ -49,7 +54,7 @@ class Judge {
   void judge(const std::stop_token& stop);
   void hear(const VerdictLine& line);
 
-  const std::string run_;
+  std::string run_;  // set before the thread begins
   const LuaChoice lua_rule_;
   Printer out_;
   std::size_t lines_heard_ = 0;
