@@ -199,8 +199,9 @@ class ExplodingTensor final : public TensorRule {
          .description = R"(
 A tensor fires if it holds NaN, or an infinity of either sign; with only_nan=True, only NaN fires.
 The rule judges each worker's copy and each step by itself, in every mode. Without collection_names
-and tensor_regex it judges all tensors of a step; with both, the tensors of either. Integers,
-booleans and text cannot hold NaN or infinities, and an empty tensor holds nothing.
+and tensor_regex it judges all tensors of a step but trees/*, whose leaves have no threshold and
+hold NaN instead; with both, the tensors of either. Integers, booleans and text cannot hold NaN or
+infinities, and an empty tensor holds nothing.
 
 The rule first reads the counts that a hook saves beside reductions, which are exact. Next come min
 and max, and abs_max, which propagate NaN and contain an infinity if there is one. Next comes any
@@ -231,10 +232,13 @@ them. The message has the number of bad elements and, where a raw value was read
   }
 
   ExplodingTensor(Trial& base, const Options& options)
-      : TensorRule(base, needs(options)), only_nan_(options.only_nan) {}
+      : TensorRule(base, needs(options)),
+        only_nan_(options.only_nan),
+        judges_trees_(!options.collections.empty() || !options.patterns.empty()) {}
 
  private:
   void judge(TensorCopy& copy) override {
+    if (!judges_trees_ && copy.record().tensor().starts_with("trees/")) return;
     std::optional<Explosion> judgement = judge_index(copy.record(), explaining());
     if (judgement && judgement->fired && !explaining()) {
       judgement = judge_index(copy.record(), true);
@@ -276,6 +280,7 @@ them. The message has the number of bad elements and, where a raw value was read
   }
 
   bool only_nan_;
+  bool judges_trees_;
 };
 
 }  // namespace
