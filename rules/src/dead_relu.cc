@@ -3,8 +3,11 @@
 // not be more than threshold_layer percent of all units. NaN is not active.
 //
 // A saved min > 0 proves that every unit is always active, a saved max <= 0 that none ever is.
+// The last fallback names leave the function open (SiLU called act_fn): a negative output under
+// such a name proves that the function is no ReLU, and the copy is skipped.
 
 #include <optional>
+#include <string_view>
 
 #include "builtin_table.h"
 #include "cupel/core/number_text.h"
@@ -52,7 +55,13 @@ no name matches, the rule reports that after 10 steps.
 )" + usual_names_page(edition, R"(
 outputs of layers called relu, such as relu1_output_0 or re_lu_1/outputs, but not of leaky_relu and
 prelu; without those, outputs of layers called activation, act or act_fn; without those, outputs in
-the collection activations)"),
+the collection activations)") +
+             (edition == Definitions::Reference ? "" : R"(
+The last two kinds of names leave the function of a layer open. Under them, the rule skips a copy
+with negative outputs, because that is no output of a ReLU but of SiLU, GELU or LogSoftmax. A saved
+min below 0 answers that without the raw value, and a saved max of at most 0 proves nothing without
+a saved min.
+)"),
          .example = "DeadRelu,tensor_regex=relu[0-9]*_output,threshold_layer=30"},
         {preferred_names(&Options::names,
                          {.name = "tensor_regex",
@@ -85,18 +94,34 @@ the collection activations)"),
       : TensorRule(base, needs(options)), options_(options) {}
 
  private:
+  static constexpr const char* kNegative =
+      "the name leaves the function open, and negative outputs are none of a ReLU";
+
+  // The patterns that were given, the published one and the first fallback names are trusted.
+  bool leaves_function_open(std::string_view tensor) const {
+    return !options_.names.fallbacks.empty() && !options_.names.patterns.matches(tensor) &&
+           !options_.names.fallbacks.front().patterns.matches(tensor);
+  }
+
   void judge(TensorCopy& copy) override {
     if (!has_units(copy)) return;
+    const bool is_open = leaves_function_open(copy.record().tensor());
     const auto min = copy.saved(kMin);
     if (min && *min > 0) return report(copy, 0, {}, "min (saved)");
+    if (is_open && min && *min < 0) return copy.skip(kNegative);
     const auto max = copy.saved(kMax);
-    if (max && *max <= 0) return report(copy, options_.inactivity > 0 ? 100 : 0, {}, "max (saved)");
+    if (max && *max <= 0 && (!is_open || (min && *min == 0)))
+      return report(copy, options_.inactivity > 0 ? 100 : 0, {}, "max (saved)");
     if (!copy.record().has_value())
       return copy.skip("what was saved leaves open which units are dead; the raw value would say");
     const auto value = copy.value();
     if (!value) return;
-    const LayerUnits layer =
-        inactive_units(*value, options_.inactivity, [](double output) { return output > 0; });
+    bool is_negative = false;
+    const LayerUnits layer = inactive_units(*value, options_.inactivity, [&](double output) {
+      is_negative = is_negative || output < 0;
+      return output > 0;
+    });
+    if (is_open && is_negative) return copy.skip(kNegative);
     report(copy, layer.percent(), layer, "units (from raw)");
   }
 

@@ -9,9 +9,9 @@
 
 namespace cupel::rules_detail {
 
-/// Returns the paragraph of a rule's page about the names that count where a run has none of the
-/// default pattern. `names` are these: a line break, and
-/// the end of a sentence without its full stop. Nothing for the edition Reference.
+/// Returns the paragraph of a rule's page about the names that count in a run without any tensor
+/// that the default pattern matches. `names` describes these names: a line break, then the end of a
+/// sentence without its full stop. The edition Reference has no such paragraph.
 std::string usual_names_page(Definitions edition, std::string_view names);
 
 /// The names that frameworks, adapters and users give to the tensors that a rule judges, behind
@@ -19,6 +19,7 @@ std::string usual_names_page(Definitions edition, std::string_view names);
 /// name only. docs/naming.md lists examples by profile.
 ///
 /// No pattern has a comma, because a list of patterns is text with commas.
+/// Of relu_outputs(), only the first entry names the function: DeadRelu asks values for the others.
 std::vector<FallbackNames> relu_outputs(Definitions edition);
 std::vector<FallbackNames> tanh_and_sigmoid_inputs(Definitions edition);
 std::vector<FallbackNames> input_images(Definitions edition);
