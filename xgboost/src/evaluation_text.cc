@@ -21,9 +21,11 @@ std::string_view without_iteration(std::string_view text) noexcept {
   return text.substr(text.starts_with('\t') ? 1 : 0);
 }
 
-std::optional<Metric> read_metric(std::string_view part) {
-  const std::size_t colon = part.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+// The metric that `part` is, whose value begins behind a colon in the text from `begin` on.
+std::optional<Metric> read_metric(std::string_view part, std::size_t begin) {
+  const std::size_t in_end = part.substr(begin).rfind(':');
+  const std::size_t colon = begin + in_end;
+  if (in_end == std::string_view::npos || colon == 0) return std::nullopt;
   const auto value = parse_number(without_blanks_and_plus(part.substr(colon + 1)));
   if (!value) return std::nullopt;
   return Metric{std::string(part.substr(0, colon)), *value};
@@ -34,15 +36,19 @@ std::optional<Metric> read_metric(std::string_view part) {
 Evaluation read_evaluation(std::string_view text) {
   Evaluation result;
   std::string_view rest = without_iteration(without_end(text));
-  // A part ends at a tab, unless the tab belongs to the name: then no value stands before it.
-  for (std::size_t tab = 0; !rest.empty() && tab != std::string_view::npos;) {
-    tab = rest.find('\t', tab);
-    if (auto metric = read_metric(rest.substr(0, tab))) {
+  // A part ends at a tab, unless the tab belongs to the name: then no value stands before it. The
+  // text between two tabs is searched once, so that a text of tabs takes no longer than another.
+  std::size_t begin = 0;  // in `rest`, of the text behind the last tab
+  while (!rest.empty()) {
+    const std::size_t tab = rest.find('\t', begin);
+    if (auto metric = read_metric(rest.substr(0, tab), begin)) {
       result.metrics.push_back(std::move(*metric));
       rest.remove_prefix(tab == std::string_view::npos ? rest.size() : tab + 1);
-      tab = tab == std::string_view::npos ? tab : 0;
+      begin = 0;
     } else if (tab != std::string_view::npos) {
-      ++tab;
+      begin = tab + 1;
+    } else {
+      break;
     }
   }
   result.unreadable = rest;
