@@ -107,6 +107,17 @@ class WatchedCollections : public testing::WatchTest,
 INSTANTIATE_TEST_SUITE_P(Of, WatchedCollections, ::testing::ValuesIn(trainings()),
                          [](const auto& row) { return std::string(row.param.name); });
 
+class WatchedTrees : public WatchedCollections {};
+
+std::vector<Training> trainings_with_trees() {
+  std::vector<Training> some = trainings();
+  std::erase_if(some, [](const Training& training) { return !training.has_trees; });
+  return some;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, WatchedTrees, ::testing::ValuesIn(trainings_with_trees()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
 TEST_P(WatchedCollections, metrics_are_those_of_the_evaluation_in_f64_of_shape_1) {
   EXPECT_THAT(train_with({}).problems, ::testing::IsEmpty());
   std::vector<DMatrixHandle> data = {train->handle(), validation->handle()};
@@ -234,8 +245,7 @@ TEST_P(WatchedCollections, trees_has_every_tree_of_the_iteration) {
   }
 }
 
-TEST_P(WatchedCollections, trees_are_those_in_the_text_of_the_whole_model) {
-  if (!GetParam().has_trees) return;
+TEST_P(WatchedTrees, are_those_in_the_text_of_the_whole_model) {
   train_with({"trees"});
   std::vector<std::string> names;
   std::vector<const char*> name_texts, types(train->features(), "q");

@@ -139,7 +139,6 @@ TEST_F(WatchNames, no_name_that_got_no_value_becomes_known) {
 }
 
 // ---- Features
-// ------------------------------------------------------------------------------------
 
 TEST_F(WatchNames, features_are_called_f0_and_so_on_where_nobody_names_them) {
   prepare_binary();

@@ -1,4 +1,4 @@
-// What of a message of XGBoost stands in a report.
+// The reason that a report takes from a message of XGBoost.
 
 #include <gtest/gtest.h>
 

@@ -14,18 +14,18 @@
 
 namespace cupel::xgboost_detail {
 
-// Calls of XGBoost's C API. Handles are borrowed, and never null. What XGBoost returns by pointer
-// lies in its memory until the next call with that handle; what is returned by value is a copy.
-// All of them throw LibraryError where XGBoost reports an error.
+// Calls of XGBoost's C API. Handles are borrowed, and never null. Views and spans point into memory
+// of XGBoost, which keeps it until the next call with that handle; strings and vectors of strings
+// are copies. All of these functions throw LibraryError where XGBoost reports an error.
 
-// What went wrong in XGBoost, or with what it returned.
+// An error of XGBoost, or a value of XGBoost that is not as documented.
 class LibraryError : public std::runtime_error {
  public:
   using runtime_error::runtime_error;
 };
 
-// The first line of a message of XGBoost's, without what stands before it there: the clock, and
-// the place in XGBoost's source.
+// The first line of a message of XGBoost, without the clock and the position in XGBoost's source
+// before it.
 std::string reason_in(std::string_view message);
 
 struct FreeBooster {

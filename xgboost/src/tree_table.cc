@@ -187,7 +187,7 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
 
   static std::int64_t number_of_node(const std::string& text) {
     const auto number = parse_integer<std::int64_t>(text);
-    if (!number) refuse("a node has a number that is none");
+    if (!number) refuse("the number of a node is no integer");
     return *number;
   }
 

@@ -23,7 +23,7 @@ class TreeTable {
   static constexpr std::array<std::string_view, 11> kColumns = {
       "Tree", "Node",    "ID",   "Feature", "Split",   "Yes",
       "No",   "Missing", "Gain", "Cover",   "Category"};
-  // The column of this place in kColumns. Valid as long as the table is not changed.
+  // Returns the column kColumns[number]. The view is valid as long as the table is not changed.
   TensorView column(std::size_t number) const noexcept;
 
  private:
