@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "../../xgboost/src/library_calls.h"
 #include "boosting.h"
 
 namespace cupel {
@@ -12,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
@@ -24,7 +26,6 @@ using ::testing::UnorderedElementsAre;
 class WatchBadInput : public testing::WatchTest {};
 
 // ---- The constructor
-// -----------------------------------------------------------------------------
 
 TEST_F(WatchBadInput, a_hook_of_another_profile_is_a_usage_error) {
   prepare_binary();
@@ -50,7 +51,6 @@ TEST_F(WatchBadInput, data_of_evals_that_are_null_are_a_usage_error_with_their_n
 }
 
 // ---- Data that are not given, or cannot give it
-// --------------------------------------------------
 
 TEST_F(WatchBadInput, collections_whose_data_are_not_given_are_left_out_with_one_warning_each) {
   prepare_binary();
@@ -69,10 +69,32 @@ TEST_F(WatchBadInput, collections_whose_data_are_not_given_are_left_out_with_one
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1, 2));
 }
 
-TEST_F(WatchBadInput, metrics_without_evals_are_no_problem) {
+TEST_F(WatchBadInput, metrics_without_evals_and_without_a_text_are_left_out_with_one_warning) {
   prepare_binary();
   options.include_collections = {"trees"};
-  EXPECT_THAT(run(1, {}).problems, IsEmpty());
+  EXPECT_THAT(run(3, {}).problems,
+              ElementsAre(AllOf(HasSubstr("metrics is left out from step 0 on"),
+                                HasSubstr("no evals, and no text"))));
+}
+
+TEST_F(WatchBadInput, metrics_without_evals_are_no_problem_where_a_text_is_given) {
+  prepare_binary();
+  auto hook = make_hook();
+  xgboost::Watch watch(*hook, model->handle());
+  for (int i = 0; i < 2; ++i) watch.after_iteration(i, "[0]\ttrain-rmse:0.5");
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+}
+
+TEST_F(WatchBadInput, metrics_without_evals_are_no_problem_where_they_are_not_due) {
+  prepare_binary();
+  options.include_collections = {"trees"};
+  auto hook = make_hook();
+  hook->get_collection("metrics").set_save_config({.end_step = 0});
+  xgboost::Watch watch(*hook, model->handle());
+  model->update(0, *train);
+  watch.after_iteration(0);
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  EXPECT_THAT(saved_names(), Contains("trees/Gain"));
 }
 
 TEST_F(WatchBadInput, hyperparameters_that_are_not_given_are_no_problem_where_all_is_saved) {
@@ -85,10 +107,11 @@ TEST_F(WatchBadInput, labels_of_data_without_labels_are_left_out_with_one_warnin
   prepare_binary();
   options.include_collections = {"labels", "predictions"};
   const testing::Data bare({.rows = 5, .labels = Labels::None});
-  const HookReport report = run(3, {.validation_data = bare.handle()});
+  const HookReport report =
+      run(3, {.evals = {{"train", train->handle()}}, .validation_data = bare.handle()});
   EXPECT_THAT(report.problems, ElementsAre(AllOf(HasSubstr("labels is left out from step 0 on"),
                                                  HasSubstr("the data have no labels"))));
-  EXPECT_THAT(saved_names(), ElementsAre("predictions"));
+  EXPECT_THAT(saved_names(), ElementsAre("predictions", "train-logloss"));
 }
 
 TEST_F(WatchBadInput, gblinear_leaves_trees_and_importance_out_with_one_warning_each) {
@@ -105,16 +128,21 @@ TEST_F(WatchBadInput, gblinear_leaves_trees_and_importance_out_with_one_warning_
 TEST_F(WatchBadInput, trees_with_several_outputs_leave_out_what_xgboost_refuses) {
   int major = 0, minor = 0, patch = 0;
   XGBoostVersion(&major, &minor, &patch);
-  if (major < 2) return;  // has no such trees
   prepare({{"objective", "reg:squarederror"},
            {"tree_method", "hist"},
            {"multi_strategy", "multi_output_tree"}},
           {.labels = Labels::TwoTargets});
   options.include_collections = {"trees", "average_shap", "full_shap", "predictions"};
-  EXPECT_THAT(run(3).problems, UnorderedElementsAre(HasSubstr("trees is left out"),
-                                                    HasSubstr("average_shap is left out"),
-                                                    HasSubstr("full_shap is left out")));
+  const HookReport report = run(3);
   EXPECT_THAT(saved_names(), Contains("predictions"));
+  if (major < 2) {  // knows no such parameter, and grows a tree for each output
+    EXPECT_THAT(report.problems, IsEmpty());
+    EXPECT_THAT(saved_names(), IsSupersetOf({"trees/Gain", "average_shap/f0", "full_shap/matrix"}));
+  } else {
+    EXPECT_THAT(report.problems, UnorderedElementsAre(HasSubstr("trees is left out"),
+                                                      HasSubstr("average_shap is left out"),
+                                                      HasSubstr("full_shap is left out")));
+  }
 }
 
 TEST_F(WatchBadInput, categories_whose_types_nobody_gives_leave_out_trees) {
@@ -122,7 +150,8 @@ TEST_F(WatchBadInput, categories_whose_types_nobody_gives_leave_out_trees) {
           {.labels = Labels::Real, .categorical = true});
   options.include_collections = {"trees"};
   EXPECT_THAT(run(2, {}).problems,
-              ElementsAre(AllOf(HasSubstr("trees is left out"), HasSubstr("categorical"))));
+              UnorderedElementsAre(AllOf(HasSubstr("trees is left out"), HasSubstr("categorical")),
+                                   HasSubstr("metrics is left out")));
 }
 
 TEST_F(WatchBadInput, an_iteration_before_the_first_update_saves_a_model_without_trees) {
@@ -139,7 +168,6 @@ TEST_F(WatchBadInput, an_iteration_before_the_first_update_saves_a_model_without
 }
 
 // ---- Errors of the C API
-// -------------------------------------------------------------------------
 
 struct Failing {
   const char* function;
@@ -187,10 +215,24 @@ TEST_P(WatchFailing, leaves_its_collections_out_once_with_the_reason_alone) {
   EXPECT_THAT(report.problems, ::testing::UnorderedElementsAreArray(expected));
   const auto names = saved_names();
   for (const std::string& left_out : GetParam().left_out) {
-    if (left_out == "metrics") continue;
-    EXPECT_THAT(names, Each(Not(StartsWith(left_out))));
+    if (left_out == "metrics") {
+      EXPECT_THAT(names, Each(Not(EndsWith("-logloss"))));
+    } else {
+      EXPECT_THAT(names, Each(Not(StartsWith(left_out))));
+    }
   }
   EXPECT_THAT(open_trial()->steps(), ElementsAre(0, 1, 2));
+}
+
+TEST_F(WatchBadInput, a_round_that_is_not_in_the_model_has_a_reason_of_ours) {
+  prepare_binary();
+  model->update(0, *train);
+  try {
+    xgboost_detail::last_layer(model->handle(), 5);
+    FAIL() << "nothing was thrown";
+  } catch (const xgboost_detail::LibraryError& error) {
+    EXPECT_STREQ(error.what(), "the last round has no trees");
+  }
 }
 
 TEST_F(WatchBadInput, an_error_of_xgboost_is_not_thrown_where_errors_of_the_hook_are) {
@@ -219,7 +261,6 @@ TEST_F(WatchBadInput, metrics_of_a_distributed_training_are_read_from_a_given_te
 }
 
 // ---- Values and texts
-// ----------------------------------------------------------------------------
 
 TEST_F(WatchBadInput, metrics_that_are_no_numbers_or_infinite_are_kept) {
   prepare_binary();
@@ -262,11 +303,26 @@ TEST_F(WatchBadInput, a_text_that_is_no_evaluation_is_reported_once) {
   watch.after_iteration(1, "");
   watch.after_iteration(2, "[");
   watch.after_iteration(3, std::string_view("\0\t:\x1b[2J:5", 9));
-  watch.after_iteration(4, std::string(100000, '\t'));
+  watch.after_iteration(4, std::string(100000, '\t') + "a");
   watch.after_iteration(5, "[5]\ttrain-rmse:0.25");
   EXPECT_THAT(hook->close().problems, Contains(HasSubstr("\"validation-rmse:a lot\"")).Times(1));
   EXPECT_EQ(values<double>("train-rmse", 0), std::vector<double>{0.5});
   EXPECT_EQ(values<double>("train-rmse", 5), std::vector<double>{0.25});
+}
+
+TEST_F(WatchBadInput, a_text_is_read_before_a_call_of_xgboost_may_write_over_it) {
+  prepare_binary();
+  options.save_all = true;
+  auto hook = make_hook();
+  xgboost::Watch watch(*hook, model->handle(), everything());
+  model->update(0, *train);
+  std::string text = "[0]\ttrain-logloss:0.5";
+  library_spy().before_call = [&] { text.assign(text.size(), '?'); };
+  watch.after_iteration(0, text);
+  library_spy().before_call = nullptr;
+  EXPECT_THAT(text, StartsWith("?"));
+  EXPECT_THAT(hook->close().problems, IsEmpty());
+  EXPECT_EQ(values<double>("train-logloss", 0), std::vector<double>{0.5});
 }
 
 TEST_F(WatchBadInput, an_evaluation_of_unknown_data_leaves_metrics_out) {

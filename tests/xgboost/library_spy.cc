@@ -29,6 +29,7 @@ template <class Function, class... Arguments>
 int pass_on(const char* name, Function*, Arguments... arguments) {
   LibrarySpy& spy = library_spy();
   ++spy.calls[name];
+  if (spy.before_call) spy.before_call();
   pending_message().clear();
   if (const auto failing = spy.failing.find(name); failing != spy.failing.end()) {
     pending_message() = failing->second;
@@ -55,6 +56,7 @@ XGB_DLL int XGCommunicatorIsDistributed() { return library_spy().distributed ? 1
 
 XGB_DLL int XGBoosterEvalOneIter(BoosterHandle handle, int iter, DMatrixHandle dmats[],
                                  const char* evnames[], bst_ulong len, const char** out_result) {
+  library_spy().evaluated.assign(dmats, dmats + len);
   const int status =
       CUPEL_PASS_ON(XGBoosterEvalOneIter, handle, iter, dmats, evnames, len, out_result);
   if (status == 0 && !library_spy().evaluation.empty())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@ namespace cupel::testing {
 struct LibrarySpy {
   std::map<std::string, int> calls;            ///< Calls since the last clear(), by function.
   std::map<std::string, std::string> failing;  ///< Functions that fail, and their messages.
+  std::vector<void*> evaluated;                ///< Data of the last XGBoosterEvalOneIter.
+  std::function<void()> before_call;           ///< Called before each call, unless empty.
   std::string evaluation;                      ///< Returned by XGBoosterEvalOneIter, unless empty.
   std::vector<std::string> dumps;              ///< Returned by dumps of trees, unless empty.
   bool distributed = false;                    ///< Returned by XGCommunicatorIsDistributed.

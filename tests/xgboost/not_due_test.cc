@@ -5,6 +5,7 @@
 namespace cupel {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::library_spy;
 using Calls = std::map<std::string, int>;
@@ -93,6 +94,50 @@ TEST_F(NotDue, a_pattern_for_one_type_of_importance_asks_for_that_type_alone) {
   EXPECT_EQ(calls_at(watch, 1), (Calls{{"XGBoosterFeatureScore", 1}}));
 }
 
+TEST_F(NotDue, a_pattern_for_metrics_of_some_data_evaluates_these_data_alone) {
+  prepare_binary();
+  options.include_regex = {"^validation-logloss$"};
+  auto hook = make_hook();
+  hook->get_collection("metrics").set_save_config({.end_step = 0});
+  xgboost::Watch watch(*hook, model->handle(), everything());
+  calls_at(watch, 0);  // metrics have no names yet
+  EXPECT_EQ(calls_at(watch, 1), (Calls{{"XGBoosterEvalOneIter", 1}}));
+  EXPECT_THAT(library_spy().evaluated, ElementsAre(validation->handle()));
+  hook->close();
+  EXPECT_THAT(saved_names(), ElementsAre("validation-logloss"));
+  DMatrixHandle data[] = {validation->handle()};
+  const char* names[] = {"v"};
+  const char* text = nullptr;
+  testing::must(XGBoosterEvalOneIter(model->handle(), 1, data, names, 1, &text));
+  const std::string expected = text;
+  EXPECT_EQ(values<double>("validation-logloss", 1)[0],
+            std::stod(expected.substr(expected.rfind(':') + 1)));
+}
+
+TEST_F(NotDue, a_pattern_for_importance_at_other_steps_than_metrics_asks_at_its_steps) {
+  prepare_binary();
+  options.include_collections = {"some", "other"};
+  auto hook = make_hook();
+  hook->get_collection("metrics").set_save_config({.end_step = 0});
+  Collection some("some");
+  some.include("^feature_importance/(gain|cover)/f1$").set_save_config({.save_interval = 2});
+  Collection other("other");
+  other.include("^average_shap/bias$").set_save_config({.save_interval = 3});
+  hook->add_collection(some);
+  hook->add_collection(other);
+  xgboost::Watch watch(*hook, model->handle(), everything());
+  calls_at(watch, 0);  // metrics have no names yet
+  const Calls importance = {{"XGBoosterFeatureScore", 2}};
+  const Calls contributions = {{"XGBoosterPredictFromDMatrix", 1}};
+  EXPECT_EQ(calls_at(watch, 1), Calls{});
+  EXPECT_EQ(calls_at(watch, 2), importance);
+  EXPECT_EQ(calls_at(watch, 3), contributions);
+  EXPECT_EQ(calls_at(watch, 4), importance);
+  hook->close();
+  EXPECT_THAT(saved_names(), ElementsAre("average_shap/bias", "feature_importance/cover/f1",
+                                         "feature_importance/gain/f1"));
+}
+
 TEST_F(NotDue, a_pattern_for_a_column_of_trees_asks_for_trees_alone) {
   prepare_binary();
   options.include_regex = {"^trees/Gain$"};
@@ -103,7 +148,7 @@ TEST_F(NotDue, a_pattern_for_a_column_of_trees_asks_for_trees_alone) {
   EXPECT_EQ(calls_at(watch, 1),
             (Calls{{"XGBoosterSlice", 1}, {"XGBoosterDumpModelExWithFeatures", 1}}));
   hook->close();
-  EXPECT_THAT(saved_names(), ::testing::ElementsAre("trees/Gain"));
+  EXPECT_THAT(saved_names(), ElementsAre("trees/Gain"));
 }
 
 TEST_F(NotDue, a_built_in_collection_with_further_patterns_gets_what_they_find) {

@@ -6,6 +6,7 @@
 
 #include "cupel/xgboost/watch.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -44,6 +45,7 @@ constexpr std::array<std::string_view, 8> kParts = {
     "metrics",      "hyperparameters", "predictions", "labels", "feature_importance",
     "average_shap", "full_shap",       "trees"};
 constexpr const char* kLosses = "losses";
+constexpr const char* kLoss = "train-rmse";  // a name in both
 
 constexpr std::array<std::string_view, 5> kImportances = {"weight", "gain", "cover", "total_gain",
                                                           "total_cover"};
@@ -94,15 +96,23 @@ struct Watch::State {
   void save_contributions();
   void save_trees();
 
-  Evaluation evaluated(int iteration);
+  // Names of tensors, and the collections that have none of these tensors.
+  struct Names {
+    std::vector<std::string> tensors;
+    std::vector<std::string_view> unrelated;
+  };
+
+  std::vector<std::size_t> due_evals();
+  Evaluation evaluated(int iteration, std::span<const std::size_t> due);
   std::vector<Importance> importance();
-  std::vector<std::string_view> wanted_importances();
+  std::vector<std::size_t> wanted_importances();
   bool wants_average_shap();
   void save_average_shap(const Values& contributions);
   TreeTable trees_of_last_round();
 
-  bool are_metrics_due(bool is_text_given);
   bool may_be_due(Part part);
+  Names named(std::vector<std::string> tensors) const;
+  bool is_any_due(const Names& names) const;
   const Features& features();
   void require_trees();
 
@@ -135,8 +145,12 @@ struct Watch::State {
   bool has_reported_offset_ = false;
   std::array<bool, kParts.size()> left_out_{};
   bool has_reported_text_ = false;
-  std::vector<std::string> metric_names_;  // of our last evaluation
+  // For each data of evals the metrics of its last evaluation.
+  std::vector<std::vector<std::string>> metric_names_;
   std::optional<Features> features_;
+  // Of all features; made when they are first asked for.
+  std::optional<std::array<Names, kImportances.size()>> importance_names_;
+  std::optional<Names> average_shap_names_;
   std::optional<bool> is_linear_;
   // For each part the built-in collections that have none of its tensors.
   std::optional<std::array<std::vector<std::string_view>, kParts.size()>> unrelated_;
@@ -157,6 +171,7 @@ Watch::State::State(Hook& watching, void* watched, WatchOptions&& given)
     evals_.push_back(data);
     described_.push_back(data);
   }
+  metric_names_.resize(evals_.size());
 }
 
 void Watch::State::leave_out(Part part, std::string_view why) noexcept {
@@ -209,7 +224,6 @@ void Watch::State::save_due(int iteration, const std::string_view* evaluation) {
 }
 
 // ---- What is due
-// ---------------------------------------------------------------------------------
 
 // Whether any collection is due that may hold tensors of the part: at most steps this answers for
 // all its names at once. Built-in collections that nobody has changed hold their own names only.
@@ -235,6 +249,26 @@ bool Watch::State::may_be_due(Part part) {
   return hook_.due_beyond((*unrelated_)[static_cast<std::size_t>(part)]);
 }
 
+// The patterns of HookOptions are in the collections all and default.
+Watch::State::Names Watch::State::named(std::vector<std::string> tensors) const {
+  Names names{std::move(tensors), {}};
+  for (const auto& [name, collection] : hook_.get_collections()) {
+    const auto contains = [&each = collection](const std::string& tensor) {
+      return each.contains(tensor);
+    };
+    if (name != "all" && name != "default" && std::ranges::none_of(names.tensors, contains))
+      names.unrelated.push_back(name);
+  }
+  return names;
+}
+
+// Patterns are searched only where a collection is due that has any of the names.
+bool Watch::State::is_any_due(const Names& names) const {
+  return hook_.due_beyond(names.unrelated) &&
+         std::ranges::any_of(names.tensors,
+                             [this](const std::string& name) { return hook_.would_save(name); });
+}
+
 // XGBoost refuses most of what is asked about trees here, but not all, and loses memory at it.
 void Watch::State::require_trees() {
   if (!is_linear_) is_linear_ = is_linear(booster_);
@@ -248,41 +282,62 @@ const Features& Watch::State::features() {
 }
 
 // ---- Metrics and hyperparameters
-// -----------------------------------------------------------------
 
-// The names of metrics are known when they have been evaluated once. To read a given text costs
-// next to nothing.
-bool Watch::State::are_metrics_due(bool is_text_given) {
-  if (is_text_given || metric_names_.empty()) return may_be_due(Part::Metrics);
-  for (const std::string& name : metric_names_)
-    if (hook_.would_save(name)) return true;
-  return false;
+// The data of which a metric is due. The names of metrics are known when the data have been
+// evaluated once.
+std::vector<std::size_t> Watch::State::due_evals() {
+  std::vector<std::size_t> due;
+  for (std::size_t i = 0; i < evals_.size(); ++i) {
+    const std::vector<std::string>& names = metric_names_[i];
+    const auto is_due = [this](const std::string& name) { return hook_.would_save(name); };
+    if (names.empty() ? may_be_due(Part::Metrics) : std::ranges::any_of(names, is_due))
+      due.push_back(i);
+  }
+  return due;
 }
 
 // Data have their numbers as names where XGBoost evaluates, so that their names may be any text.
-Evaluation Watch::State::evaluated(int iteration) {
+Evaluation Watch::State::evaluated(int iteration, std::span<const std::size_t> due) {
   if (is_distributed())
     throw LibraryError(
         "the ranks of a distributed training evaluate together: give after_iteration() the text "
         "of XGBoosterEvalOneIter");
-  Evaluation evaluation = read_evaluation(evaluate(booster_, iteration, evals_));
+  std::vector<void*> handles;
+  for (const std::size_t each : due) {
+    handles.push_back(evals_[each]);
+    metric_names_[each].clear();
+  }
+  Evaluation evaluation = read_evaluation(evaluate(booster_, iteration, handles));
   for (Metric& metric : evaluation.metrics) {
     const std::size_t end = metric.name.find('-');
     const auto data = parse_integer<std::size_t>(std::string_view(metric.name).substr(0, end));
-    if (end == std::string::npos || !data || *data >= options_.evals.size())
+    if (end == std::string::npos || !data || *data >= due.size())
       throw LibraryError("XGBoost gives a metric of unknown data: " + metric.name);
-    metric.name = options_.evals[*data].first + metric.name.substr(end);
+    const std::size_t each = due[*data];
+    metric.name = options_.evals[each].first + metric.name.substr(end);
+    metric_names_[each].push_back(metric.name);
   }
-  metric_names_.clear();
-  for (const Metric& metric : evaluation.metrics) metric_names_.push_back(metric.name);
   return evaluation;
 }
 
+// A given text is read before anything is asked of XGBoost, which then may write over the text. To
+// read it costs next to nothing.
 void Watch::State::save_metrics(int iteration, const std::string_view* evaluation) {
-  if (evaluation == nullptr && (evals_.empty() || is_left_out(Part::Metrics))) return;
-  if (!are_metrics_due(evaluation != nullptr)) return;
+  std::vector<std::size_t> due;
+  if (evaluation != nullptr) {
+    if (!may_be_due(Part::Metrics)) return;
+  } else {
+    if (is_left_out(Part::Metrics)) return;
+    if (evals_.empty()) {
+      if (hook_.would_save(kLoss))
+        leave_out(Part::Metrics, "the watch has no evals, and no text of an evaluation");
+      return;
+    }
+    due = due_evals();
+    if (due.empty()) return;
+  }
   const auto read = computed(Part::Metrics, [&] {
-    return evaluation != nullptr ? read_evaluation(*evaluation) : evaluated(iteration);
+    return evaluation != nullptr ? read_evaluation(*evaluation) : evaluated(iteration, due);
   });
   if (!read) return;
   if (!read->unreadable.empty() && !std::exchange(has_reported_text_, true))
@@ -300,7 +355,6 @@ void Watch::State::save_hyperparameters() {
 }
 
 // ---- Predictions and labels
-// ----------------------------------------------------------------------
 
 void Watch::State::save_predictions() {
   if (is_left_out(Part::Predictions) || !hook_.would_save(kPredictions)) return;
@@ -321,31 +375,38 @@ void Watch::State::save_labels() {
 }
 
 // ---- Feature importance
-// --------------------------------------------------------------------------
 
-std::vector<std::string_view> Watch::State::wanted_importances() {
-  std::vector<std::string_view> wanted;
-  for (const std::string_view type : kImportances)
-    for (const std::string& feature : features().names)
-      if (hook_.would_save(importance_name(type, feature))) {
-        wanted.push_back(type);
-        break;
-      }
+// Places in kImportances. Before the first update a model has no features.
+std::vector<std::size_t> Watch::State::wanted_importances() {
+  if (features().size() == 0) return {};
+  if (!importance_names_) {
+    std::array<Names, kImportances.size()> all;
+    for (std::size_t type = 0; type < all.size(); ++type) {
+      std::vector<std::string> names;
+      for (const std::string& feature : features().names)
+        names.push_back(importance_name(kImportances[type], feature));
+      all[type] = named(std::move(names));
+    }
+    importance_names_ = std::move(all);
+  }
+  std::vector<std::size_t> wanted;
+  for (std::size_t type = 0; type < kImportances.size(); ++type)
+    if (is_any_due((*importance_names_)[type])) wanted.push_back(type);
   return wanted;
 }
 
 std::vector<Watch::State::Importance> Watch::State::importance() {
-  const std::vector<std::string_view> wanted = wanted_importances();
+  const std::vector<std::size_t> wanted = wanted_importances();
   if (wanted.empty()) return {};
   require_trees();
   std::vector<Importance> result;
-  for (const std::string_view type : wanted) {
-    const Scores scores = feature_scores(booster_, type, features().size());
+  for (const std::size_t type : wanted) {
+    const Scores scores = feature_scores(booster_, kImportances[type], features().size());
     double sum = 0;
     for (const auto& [feature, score] : scores) sum += static_cast<double>(score);
     for (const auto& [feature, score] : scores)
       result.push_back(
-          {importance_name(type, features().names[feature]), static_cast<double>(score) / sum});
+          {(*importance_names_)[type].tensors[feature], static_cast<double>(score) / sum});
   }
   return result;
 }
@@ -357,14 +418,18 @@ void Watch::State::save_importance() {
 }
 
 // ---- Contributions of features
-// -------------------------------------------------------------------
 
 bool Watch::State::wants_average_shap() {
   if (is_left_out(Part::AverageShap) || !may_be_due(Part::AverageShap)) return false;
   const auto wants = computed(Part::AverageShap, [&] {
-    for (const std::string& feature : features().names)
-      if (hook_.would_save(kAverageShap + feature)) return true;
-    return hook_.would_save(std::string(kAverageShap) + kBias);
+    if (!average_shap_names_) {
+      std::vector<std::string> names{std::string(kAverageShap) + kBias};
+      for (const std::string& feature : features().names) names.push_back(kAverageShap + feature);
+      Names all = named(std::move(names));
+      if (features().size() == 0) return is_any_due(all);
+      average_shap_names_ = std::move(all);
+    }
+    return is_any_due(*average_shap_names_);
   });
   return wants.value_or(false);
 }
@@ -410,7 +475,6 @@ void Watch::State::save_average_shap(const Values& contributions) {
 }
 
 // ---- Trees
-// ---------------------------------------------------------------------------------------
 
 // The number of the iteration is no place in the model: a continued training counts from 0 again.
 TreeTable Watch::State::trees_of_last_round() {
@@ -440,7 +504,6 @@ void Watch::State::save_trees() {
 }
 
 // ---- The watch
-// -----------------------------------------------------------------------------------
 
 Watch::Watch(Hook& hook, void* booster, WatchOptions options)
     : state_(std::make_unique<State>(hook, booster, std::move(options))) {}

@@ -11,15 +11,17 @@
 
 namespace cupel::xgboost {
 
-/// What a Watch looks at. Every field has a default; a collection whose data are not given is left
-/// out, which is reported once if it is due.
+/// The data and parameters that a Watch asks for values. Every field has a default; a collection
+/// whose data are not given is left out, which is reported once if it is due. The collection
+/// metrics is due by default.
 ///
 /// The handles of data are DMatrixHandle. They are borrowed: each must stay alive as long as the
 /// watch. XGBoost cannot recognise a handle that was freed, so that using one is undefined.
 struct WatchOptions {
   /// The data that are evaluated, by name: the collections metrics and losses. "train" and
   /// "validation" are the names that rules know. A name may be any text; a name with "/" is in
-  /// neither collection. A handle must not be null.
+  /// neither collection. A handle must not be null. Empty: none, and metrics are read only from a
+  /// text that after_iteration() is given.
   std::vector<std::pair<std::string, void*>> evals = {};
   /// The data whose contributions are computed: the collections average_shap and full_shap. Null:
   /// none.
@@ -47,6 +49,10 @@ struct WatchOptions {
 /// made by one thread at a time, and not beside other calls that use the booster. Several watches
 /// may share a hook one after another, not at the same time.
 ///
+/// Pointers that XGBoost returned for this booster, such as the text of XGBoosterEvalOneIter or
+/// predictions, are void after after_iteration(), which calls XGBoost itself: copy what they point
+/// to before. after_iteration() may be given such a text, and reads it before its first call.
+///
 /// Errors: where a call of XGBoost fails, the collection that needs it is left out from then on,
 /// and the first line of XGBoost's message is a problem of the hook's report, once. Training goes
 /// on. The watch throws nothing into training; the hook does if HookOptions::on_error is Throw.
@@ -60,8 +66,9 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   /// Saves the step `iteration`; call it behind XGBoosterUpdateOneIter. The step is committed when
-  /// the call returns, with the promises of Hook::end_step(). Evaluates `evals` where metrics are
-  /// due; not in distributed training, whose ranks have to evaluate together: give the text there.
+  /// the call returns, with the promises of Hook::end_step(). Evaluates those of
+  /// `evals` of which a metric is due; not in distributed training, whose ranks have to evaluate
+  /// together: give the text there.
   ///
   /// The first iteration that is not behind the last step of the hook begins a second training,
   /// whose steps go on behind that step; this is reported once.
