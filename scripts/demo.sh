@@ -2,6 +2,7 @@
 # Shows what cupel does: builds it, trains three small networks and judges them while they train.
 #
 # usage: scripts/demo.sh [DIR] [OPTION…]   everything goes to `cupel demo`; DIR is runs/demo if not given
+#        scripts/demo.sh --torch [DIR] [OPTION…]   trains with libtorch, which it installs
 #        scripts/demo.sh --s3 [OPTION…]    saves to and judges from a bucket of a server that it starts on this
 #                                          machine, and stops again; its files are in runs/demo-s3
 set -euo pipefail
@@ -51,22 +52,27 @@ EOF
 main() {
   local checkout=${here%/*}
   local build=$checkout/build/demo log=$checkout/build/demo.log default=$checkout/runs/demo
-  local cupel=$build/bin/cupel start=$SECONDS hint='' argument previous='' folder='' in_bucket='' with_s3=() needs=demo
+  local cupel=$build/bin/cupel start=$SECONDS hint='' argument previous='' folder='' in_bucket='' needs=(demo) targets=(cupel)
+  # A framework that is there but is not wanted cannot end the configuration.
+  local frameworks=(-DCUPEL_WITH_LIBTORCH=OFF -DCUPEL_WITH_XGBOOST=OFF) with_s3=()
 
   if [[ ${1:-} == --s3 ]]; then
-    in_bucket=yes with_s3=(-DCUPEL_WITH_S3=ON) needs="test"
+    in_bucket=yes with_s3=(-DCUPEL_WITH_S3=ON) needs=("test")
     shift
   fi
-  "$here/bootstrap.sh" "$needs" || exit
+  for argument; do
+    [[ $argument != --torch ]] || needs+=(torch) targets+=(cupel_demo_torch) frameworks[0]=-DCUPEL_WITH_LIBTORCH=ON
+  done
+  "$here/bootstrap.sh" "${needs[@]}" || exit
 
   # A build of its own: what a developer sets in build/release stays as it is.
   mkdir -p "$build"
   : >"$log"
   [[ -x $cupel ]] || hint=" (a few minutes the first time; log: $log)"
   echo "[1/2] cupel: configuring"
-  run_logged "$log" cmake --preset release -S "$checkout" -B "$build" "${with_s3[@]}"
+  run_logged "$log" cmake --preset release -S "$checkout" -B "$build" "${frameworks[@]}" "${with_s3[@]}"
   echo "[2/2] cupel: building$hint"
-  run_logged "$log" ninja -C "$build" -j "$(nproc)" cupel
+  run_logged "$log" ninja -C "$build" -j "$(nproc)" "${targets[@]}"
   echo "      ready after $(duration $((SECONDS - start)))"
   echo
 

@@ -27,7 +27,7 @@ test_room() {
   run_logged "$log" ninja -C "$build" -j 2
   stage_done "$room: build"
   ldd "$build/${room}_test" >"$log.libraries"
-  grep -qF -- "$folder" "$log.libraries" || die "$build/${room}_test does not load the framework in $folder"
+  grep -qF -e "$folder" -e "$(realpath "$folder")" "$log.libraries" || die "$build/${room}_test does not load the framework in $folder"
   ctest --test-dir "$build" --no-tests=error --parallel 2 --timeout 600 --output-on-failure 2>&1 </dev/null |
     tee "$log.tests" || status=$?
   stage_done "$room: tests"

@@ -67,8 +67,9 @@ std::string torch_program_beside_this() {
 Programme torch_programme(const std::string& program, std::uint64_t seed) {
   if (!fs::exists(program))
     throw Error("The demo on libtorch is a program of its own, and " + program +
-                " is not there. Builds of cupel on a machine with libtorch have it "
-                "(scripts/bootstrap.sh torch); a demo without --torch needs nothing");
+                " is not there. A build with libtorch makes it "
+                "(scripts/bootstrap.sh torch, then the target cupel_demo_torch); a demo without "
+                "--torch needs nothing");
   const std::vector<std::string> healthy = {program, "--seed", std::to_string(seed)};
   const auto sick = [&healthy](const std::string& disease) {
     std::vector<std::string> command = healthy;
