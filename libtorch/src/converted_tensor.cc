@@ -6,6 +6,7 @@
 #include "converted_tensor.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>  // clang++ compiles lists of it at the end of the source
 #include <ATen/ops/view_as_real.h>
 #include <c10/util/Exception.h>
 
