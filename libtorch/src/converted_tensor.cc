@@ -6,12 +6,16 @@
 #include "converted_tensor.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>  // clang++ compiles lists of it at the end of the source
 #include <ATen/ops/view_as_real.h>
 #include <c10/util/Exception.h>
 
 #include <cstdint>
 #include <optional>
+#include <sstream>
 #include <string_view>
+
+#include "operator_capture.h"
 
 namespace cupel::libtorch_detail {
 namespace {
@@ -72,9 +76,32 @@ bool is_small_when_dense(const at::Tensor& tensor) {
   return is_small && bytes <= kMostDenseBytes;
 }
 
+// Whether all elements lie in the storage, which may have become smaller than the tensor. Nothing
+// overflows where torch made the tensor, and else it does not lie in the storage.
+bool is_in_storage(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return true;
+  std::int64_t end = tensor.storage_offset();  // in elements, later in bytes
+  bool fits = end >= 0;
+  for (std::int64_t axis = 0; axis < tensor.dim(); ++axis) {
+    std::int64_t reach = 0;
+    fits = fits && tensor.stride(axis) >= 0 &&
+           !__builtin_mul_overflow(tensor.size(axis) - 1, tensor.stride(axis), &reach) &&
+           !__builtin_add_overflow(end, reach, &end);
+  }
+  return fits && !__builtin_add_overflow(end, std::int64_t{1}, &end) &&
+         !__builtin_mul_overflow(end, static_cast<std::int64_t>(tensor.itemsize()), &end) &&
+         static_cast<std::uint64_t>(end) <= tensor.storage().nbytes();
+}
+
 // Torch's messages may be followed by pages about where it was called from.
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
+}
+
+std::string name_of(at::Layout layout) {
+  std::ostringstream name;
+  name << layout;
+  return name.str();
 }
 
 }  // namespace
@@ -99,6 +126,7 @@ void ConvertedTensor::take(const at::Tensor& tensor) {
     set_view(tensor);
   } else {
     const at::NoGradGuard no_gradients;
+    const IgnoredOperators ignore;
     convert(tensor);
   }
 }
@@ -107,7 +135,8 @@ void ConvertedTensor::convert(at::Tensor tensor) {
   if (tensor.is_quantized()) tensor = tensor.dequantize();
   if (tensor.layout() != at::kStrided) {
     if (!is_small_when_dense(tensor)) {
-      defect_ = "the tensor is sparse and would be larger than 64 MiB as a dense one";
+      defect_ = "the tensor is of the layout " + name_of(tensor.layout()) +
+                " and would be larger than 64 MiB as a dense one";
       return;
     }
     tensor = tensor.to_dense();
@@ -128,6 +157,10 @@ void ConvertedTensor::convert(at::Tensor tensor) {
 void ConvertedTensor::set_view(const at::Tensor& tensor) {
   if (!tensor.has_storage()) {
     defect_ = "the tensor has no storage";
+    return;
+  }
+  if (!is_in_storage(tensor)) {
+    defect_ = "the tensor reaches beyond its storage";
     return;
   }
   const Shape strides = tensor.is_contiguous() ? Shape() : Shape(tensor.strides());

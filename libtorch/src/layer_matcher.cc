@@ -68,12 +68,13 @@ std::string_view common_path(std::string_view a, std::string_view b, std::string
   return length == 0 ? root : a.substr(0, length);
 }
 
-void deliver(const MatchContext& context, const LabelTable::Label& label, CapturedValues::Kind kind,
-             CapturedValues::Side side, const c10::SmallVectorImpl<at::Tensor>& tensors) {
+void deliver(const MatchContext& context, std::string_view label, std::string_view owner,
+             CapturedValues::Kind kind, CapturedValues::Side side,
+             const c10::SmallVectorImpl<at::Tensor>& tensors) {
   const c10::NoGradGuard no_gradients;
   CapturedValues values;
-  values.module = label.name;
-  values.index = label.index;
+  values.module = label;
+  values.owner = owner;
   values.side = side;
   values.kind = kind;
   values.tensors = {tensors.data(), tensors.size()};
@@ -159,12 +160,14 @@ bool LayerMatcher::begin_layer(MatchContext& context, const OperatorRow& row, Va
 
   const bool is_fused = row.kind == OperatorKind::FusedAttention;
   operator_.label = is_fused ? &context.labels.label(found.common_module) : found.owner->label;
+  operator_.owner = is_fused ? *operator_.label : std::string_view(found.owner->module);
   operator_.kind = CapturedValues::Kind::Layer;
   operator_.takes_bias_of =
       row.kind == OperatorKind::Product && !found.has_bias ? found.owner : nullptr;
   operator_.first_output_only =
       is_fused || row.kind == OperatorKind::Normalisation || row.kind == OperatorKind::Embedding;
-  deliver(context, *operator_.label, operator_.kind, CapturedValues::Side::Inputs, values);
+  deliver(context, *operator_.label, operator_.owner, operator_.kind, CapturedValues::Side::Inputs,
+          values);
   return true;
 }
 
@@ -173,17 +176,18 @@ bool LayerMatcher::begin_other(MatchContext& context, const OperatorRow& row, Va
   if (!(is_loss ? context.options.losses : context.options.activations)) return false;
   const auto number = static_cast<std::size_t>(&row - operator_rows().data());
   if (context.row_labels.empty()) context.row_labels.resize(operator_rows().size());
-  const LabelTable::Label*& label = context.row_labels[number];
+  const std::string*& label = context.row_labels[number];
   if (label == nullptr) label = &context.labels.label(row.label);
 
   Tensors values;
   for_each_tensor(inputs, row.values, [&](const at::Tensor& tensor) { values.push_back(tensor); });
   if (values.empty()) return false;
   operator_.label = label;
+  operator_.owner = {};
   operator_.kind = is_loss ? CapturedValues::Kind::Loss : CapturedValues::Kind::Activation;
   operator_.takes_bias_of = nullptr;
   operator_.first_output_only = false;
-  deliver(context, *label, operator_.kind, CapturedValues::Side::Inputs, values);
+  deliver(context, *label, {}, operator_.kind, CapturedValues::Side::Inputs, values);
   return true;
 }
 
@@ -203,7 +207,8 @@ void LayerMatcher::end(std::span<const c10::IValue> outputs) {
 void LayerMatcher::flush(MatchContext& context) {
   if (!has_pending()) return;
   const Tensors tensors = std::exchange(pending_.tensors, {});
-  deliver(context, *pending_.label, pending_.kind, CapturedValues::Side::Outputs, tensors);
+  deliver(context, *pending_.label, pending_.owner, pending_.kind, CapturedValues::Side::Outputs,
+          tensors);
 }
 
 }  // namespace cupel::libtorch_detail

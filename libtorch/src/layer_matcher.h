@@ -5,6 +5,8 @@
 #include <c10/util/SmallVector.h>
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "operator_capture.h"
@@ -20,7 +22,7 @@ struct MatchContext {
   ParameterTable parameters;
   LabelTable labels;
   /// The labels of activations and losses by the number of the row; filled as they come.
-  std::vector<const LabelTable::Label*> row_labels;
+  std::vector<const std::string*> row_labels;
   /// Whether `parameters` have been refreshed since listening began.
   bool is_fresh = false;
 };
@@ -43,7 +45,8 @@ class LayerMatcher {
  private:
   using Tensors = c10::SmallVector<at::Tensor, 4>;
   struct Capture {
-    const LabelTable::Label* label = nullptr;
+    const std::string* label = nullptr;
+    std::string_view owner;  // as of CapturedValues
     CapturedValues::Kind kind = CapturedValues::Kind::Layer;
     /// The module of a product that has had no bias yet; else null.
     const ParameterOwner* takes_bias_of = nullptr;

@@ -76,6 +76,11 @@ class OperatorCapture::State final : public OperatorObserver {
                                         &context_.labels.label(label), is_bias_name(own_name)});
   }
 
+  void deliver() {
+    const MutexLock lock(mutex_);
+    flush_all();
+  }
+
   void pause() {
     const MutexLock lock(mutex_);
     deliver_pending();
@@ -149,10 +154,14 @@ class OperatorCapture::State final : public OperatorObserver {
     return threads_.emplace_back(thread, LayerMatcher()).second;
   }
 
-  void deliver_pending() CUPEL_REQUIRES(mutex_) {
+  void flush_all() CUPEL_REQUIRES(mutex_) {
     const IgnoredOperators ignore;
     for (auto& thread : threads_)
       without_throwing([&]() CUPEL_REQUIRES(mutex_) { thread.second.flush(context_); });
+  }
+
+  void deliver_pending() CUPEL_REQUIRES(mutex_) {
+    flush_all();
     threads_.clear();
   }
 
@@ -203,6 +212,10 @@ void OperatorCapture::add_parameter(const at::Tensor& parameter, std::string_vie
 
 void OperatorCapture::listen(bool on) {
   if (is_of_this_process()) state_->listen(on);
+}
+
+void OperatorCapture::deliver() {
+  if (is_of_this_process()) state_->deliver();
 }
 
 void OperatorCapture::pause() {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,8 +20,9 @@ struct CapturedValues {
   /// "body.2", "relu", "CrossEntropyLoss": the name before "_input_k". Valid as long as the
   /// capture.
   std::string_view module;
-  /// The number of `module` in this capture: equal for equal names, dense from 0.
-  std::size_t index = 0;
+  /// The module whose parameters were read: "att" where `module` is "att.in_proj". Empty for
+  /// activations and losses.
+  std::string_view owner;
   Side side = Side::Inputs;
   Kind kind = Kind::Layer;
   /// The tensors in order; the receiver numbers them. They may be views of any kind and may require
@@ -72,6 +72,9 @@ class OperatorCapture {
   /// delivered first. While it is on, the optimisation of jit's executor is off for the calling
   /// thread: call listen(false), or the destructor, on the same thread.
   void listen(bool on);
+
+  /// Delivers what is pending, on whatever thread. Listening goes on.
+  void deliver();
 
   /// Delivers what is pending, on whatever thread. Afterwards the receiver is not called until
   /// listen(true). Cheaper than listen(false) between two steps that both listen.

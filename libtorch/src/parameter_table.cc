@@ -36,10 +36,9 @@ using Key = std::tuple<const c10::StorageImpl*, std::size_t>;
 
 }  // namespace
 
-const LabelTable::Label& LabelTable::label(std::string_view name) {
+const std::string& LabelTable::label(std::string_view name) {
   const auto known = labels_.find(name);
-  if (known != labels_.end()) return known->second;
-  return labels_.emplace(name, Label{std::string(name), labels_.size()}).first->second;
+  return known != labels_.end() ? *known : *labels_.emplace(name).first;
 }
 
 void ParameterTable::add(const at::Tensor& parameter, ParameterOwner owner) {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,18 +15,14 @@
 
 namespace cupel::libtorch_detail {
 
-/// The names under which values are delivered, each with its number.
+/// The names under which values are delivered.
 class LabelTable {
  public:
-  struct Label {
-    std::string name;
-    std::size_t index;
-  };
   /// The label of that name, made if there is none. It stays where it is as long as the table.
-  const Label& label(std::string_view name);
+  const std::string& label(std::string_view name);
 
  private:
-  std::map<std::string, Label, std::less<>> labels_;
+  std::set<std::string, std::less<>> labels_;
 };
 
 /// Where a parameter belongs.
@@ -36,7 +32,7 @@ struct ParameterOwner {
   /// What is delivered: the module, with the stem of the parameter's name behind it unless the name
   /// is `weight`, `bias`, or begins with one of them and "_". `att.in_proj_weight` has
   /// `att.in_proj`.
-  const LabelTable::Label* label;
+  const std::string* label;
   bool is_bias;  ///< By its name.
 
   bool same_module_as(const ParameterOwner& other) const noexcept {

@@ -1,7 +1,8 @@
 // The facade. The training thread registers roots and begins steps; autograd's threads bring
 // gradients (gradient_hook.cc), and threads that run operators bring what a module took and
 // returned (operator_capture.h). All of them save by a ValueSaver, which keeps errors away from
-// torch.
+// torch. The hook has what is pending delivered when a step, a mode or itself ends, on whichever
+// thread that is.
 //
 // A step begins in this order: listening pauses, so that what is pending goes into the step before;
 // the hook begins the step; parameters are saved; listening goes on or ends. So it does not see how
@@ -89,16 +90,18 @@ CollectionNames collections_of_outputs(const NamedModule& module) {
 
 struct Watch::State {
   State(Hook& watched, WatchOptions chosen) : hook(watched), options(chosen), saver(watched) {
-    if (!options.layers && !options.activations && !options.losses) return;
-    capture.emplace(
-        OperatorCapture::Options{options.layers, options.activations, options.losses},
-        [this](const CapturedValues& values) { saver.guard([&] { receive(values); }); });
-    // The outputs of the last operator wait for the next one, which may not come.
-    hook.deliver_before_step_ends([this] { pause(); });
+    if (options.layers || options.activations || options.losses) {
+      capture.emplace(
+          OperatorCapture::Options{options.layers, options.activations, options.losses},
+          [this](const CapturedValues& values) { saver.guard([&] { receive(values); }); });
+    }
+    // The outputs of the last operator wait for the next one, which may not come. Listening goes
+    // on, as a step goes on where set_mode() changes nothing. Last, as nothing may throw behind it.
+    hook.deliver_before_step_ends([this] { deliver(); });
   }
   ~State() {
     listen(false);
-    if (capture) hook.deliver_before_step_ends({});
+    hook.deliver_before_step_ends({});
   }
 
   struct Parameter {
@@ -114,11 +117,18 @@ struct Watch::State {
   void look_at_new_parameters();
   void find_collections_without_operators();
   bool has_to_listen() const;
+  void deliver();
   void pause();
   void listen(bool on);
   void save_parameters();
   void receive(const CapturedValues& values);
   CollectionNames collections_of_outputs_of(std::string_view module);
+  // What a call of the user's does: it throws what a hook throws, and nothing else.
+  template <class F>
+  void call(F&& work) {
+    saver.guard(work);
+    saver.throw_kept();
+  }
 
   Hook& hook;
   const WatchOptions options;
@@ -127,7 +137,7 @@ struct Watch::State {
   std::vector<Parameter> parameters;
   std::size_t looked_at = 0;  // of the parameters, those that a step has looked at
   bool has_warned = false;    // about a name that is taken
-  bool is_listening = false;
+  bool is_listening = false;  // of the thread that uses the watch
   std::vector<std::string> without_operators;
   std::vector<std::string_view> without_operators_views;
   Mutex mutex;
@@ -186,17 +196,22 @@ void Watch::State::look_at_new_parameters() {
 // When the first step begins: later changes of collections have no effect.
 void Watch::State::find_collections_without_operators() {
   if (!without_operators.empty()) return;
-  for (const auto& [name, collection] : hook.get_collections())
+  const Collections collections = hook.collections_as_configured();
+  for (const auto& [name, collection] : collections)
     if (without_operators.size() < kMostCollections &&
         has_no_operators(collection, hook.profile(), options))
       without_operators.push_back(name);
   for (const std::string_view name : kOfParameters)
-    if (!hook.get_collections().contains(name)) without_operators.emplace_back(name);
+    if (!collections.contains(name)) without_operators.emplace_back(name);
   without_operators_views.assign(without_operators.begin(), without_operators.end());
 }
 
 bool Watch::State::has_to_listen() const {
   return capture && hook.due() && hook.due_beyond(without_operators_views);
+}
+
+void Watch::State::deliver() {
+  if (capture) saver.guard([&] { capture->deliver(); });
 }
 
 void Watch::State::pause() {
@@ -222,6 +237,7 @@ CollectionNames Watch::State::collections_of_outputs_of(std::string_view module)
 }
 
 void Watch::State::receive(const CapturedValues& values) {
+  if (!hook.due()) return;  // the mode has changed, or the step has ended
   static const CollectionNames kActivations = {"activations"};
   static const CollectionNames kAttention = {"attention"};
   static const CollectionNames kLosses = {"losses"};
@@ -232,7 +248,7 @@ void Watch::State::receive(const CapturedValues& values) {
   } else if (is_output && values.kind == CapturedValues::Kind::Activation) {
     collections = values.module == kAttentionOperator ? kAttention : kActivations;
   } else if (is_output) {
-    collections = collections_of_outputs_of(values.module);
+    collections = collections_of_outputs_of(values.owner);
   }
   for (const at::Tensor& tensor : values.tensors) {
     if (!tensor.defined()) continue;  // an argument that was not given
@@ -279,25 +295,28 @@ void Watch::record_tensor_value(std::string_view name, const at::Tensor& value) 
   State& s = *state_;
   const CollectionNames collections =
       ends_in_loss(name) ? CollectionNames("losses") : CollectionNames();
-  s.saver.save(s.hook.next_output(name, collections), value);
+  s.call([&] { s.saver.save(s.hook.next_output(name, collections), value); });
 }
 
 void Watch::save_tensor(std::string_view name, const at::Tensor& value,
                         const CollectionNames& collections) {
   State& s = *state_;
-  s.saver.save(s.hook.handle(name, collections), value);
+  s.call([&] { s.saver.save(s.hook.handle(name, collections), value); });
 }
 
 void Watch::save_inputs(std::string_view module, const std::vector<at::Tensor>& values) {
   State& s = *state_;
-  for (const at::Tensor& value : values) s.saver.save(s.hook.next_input(module), value);
+  for (const at::Tensor& value : values)
+    s.saver.guard([&] { s.saver.save(s.hook.next_input(module), value); });
+  s.saver.throw_kept();
 }
 
 void Watch::save_outputs(std::string_view module, const std::vector<at::Tensor>& values) {
   State& s = *state_;
   const CollectionNames collections = s.collections_of_outputs_of(module);
   for (const at::Tensor& value : values)
-    s.saver.save(s.hook.next_output(module, collections), value);
+    s.saver.guard([&] { s.saver.save(s.hook.next_output(module, collections), value); });
+  s.saver.throw_kept();
 }
 
 }  // namespace cupel::libtorch

@@ -1,5 +1,6 @@
 // Layers under autocast, and of tensors that are not plain: channels_last, conjugate and negative
-// views.
+// views. What a capture delivers is compared by bytes with what the layer itself took and returned,
+// in the dtype that torch gave it.
 
 #include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "operator_recorder.h"
+#include "watch_fixture.h"
 
 namespace cupel::libtorch_test {
 namespace {
@@ -168,6 +169,36 @@ TEST(JitModules, attention_in_one_operator_has_the_path_of_the_module) {
   });
   EXPECT_THAT(names, ElementsAre("att_input_0", "att_input_1", "att_input_2", "att_output_0"));
   EXPECT_TRUE(same_bytes(recorder.value("att_output_0"), output));
+}
+
+// The parameters of the scripted network after some steps, as bytes. No operator of it is one that
+// the executor would merge with others.
+std::string trained_parameters(libtorch::Watch* watch) {
+  torch::jit::Module net = scripted_network();
+  torch::manual_seed(3);
+  std::vector<at::Tensor> parameters;
+  for (const at::Tensor& parameter : net.parameters()) parameters.push_back(parameter);
+  torch::optim::Adam optimizer(parameters, torch::optim::AdamOptions(0.01));
+  if (watch != nullptr) watch->register_module(net);
+  for (int step = 0; step < 12; ++step) {
+    if (watch != nullptr) watch->next_step();
+    optimizer.zero_grad();
+    const at::Tensor output = net.forward({torch::rand({4, 1, 8, 8})}).toTensor();
+    torch::cross_entropy_loss(output, torch::tensor({0, 3, 1, 4})).backward();
+    optimizer.step();
+  }
+  std::string bytes;
+  for (const at::Tensor& parameter : parameters) bytes += testing::bytes_of(parameter);
+  return bytes;
+}
+
+TEST(JitModules, of_operators_that_are_not_merged_train_to_the_same_bits_with_a_watch) {
+  HookOptions options{.save_all = true};
+  options.save_config = {.save_interval = 2};
+  Hook hook(options, std::make_shared<MemoryStore>());
+  libtorch::Watch watch(hook);
+  EXPECT_EQ(trained_parameters(&watch), trained_parameters(nullptr));
+  EXPECT_EQ(hook.close().steps_committed, 6);
 }
 
 TEST(JitOptimisation, is_off_for_the_thread_that_listens_and_as_before_behind_it) {

@@ -7,18 +7,22 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #include "watch_fixture.h"
 
 namespace cupel::testing {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::atomic<int> copies{0};
+std::atomic<bool> has_failed{false};  // the device, whose copies throw then
 
 at::Tensor copy_from_device(const at::Tensor& from, const at::Tensor& to, bool /*non_blocking*/) {
   ++copies;
+  if (has_failed) throw std::runtime_error("the device is lost");
   std::memcpy(to.data_ptr(), from.storage().unsafeGetStorageImpl()->data_ptr().get(),
               static_cast<std::size_t>(from.numel()) * from.element_size());
   return to;
@@ -57,6 +61,20 @@ TEST_F(WatchTest, a_tensor_of_another_device_is_copied_only_if_it_is_due) {
   watch().next_step();
   watch().save_tensor("t", on_device(torch::randn({2, 3})));
   EXPECT_EQ(copies, before);
+}
+
+TEST_F(WatchTest, an_error_of_a_device_does_not_leave_a_save) {
+  options.save_all = true;
+  const at::Tensor lost = on_device(torch::randn({2, 3}));
+  watch().next_step();
+  has_failed = true;
+  EXPECT_NO_THROW(watch().save_tensor("t", lost));
+  EXPECT_NO_THROW(watch().record_tensor_value("my_loss", lost));
+  EXPECT_NO_THROW(watch().save_inputs("m", {lost}));
+  EXPECT_NO_THROW(watch().save_outputs("m", {lost, torch::ones({2})}));
+  has_failed = false;
+  EXPECT_THAT(logged, HasSubstr("the device is lost"));
+  EXPECT_EQ(kind("m_output_1"), "f32 (2)") << "the others of the call are saved";
 }
 
 }  // namespace

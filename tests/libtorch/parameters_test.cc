@@ -1,5 +1,6 @@
 // Parameters and gradients: names, shapes, collections, and which value of a step is saved. Values
-// are compared with the tensors of torch that they came from.
+// are compared by bytes with the tensors of torch that they came from, as they were at the moment
+// that the tables of the documentation name.
 
 #include <torch/csrc/jit/api/module.h>
 

@@ -1,4 +1,6 @@
-// Names of roots and of the modules below them, and roots that are refused.
+// Names of roots and of the modules below them, the collections that tell what a tensor is, and
+// roots that are refused. Modules are torch's, of classes made here, or of TorchScript. A root that
+// is refused must leave the names as they were.
 
 #include <torch/csrc/jit/api/module.h>
 

@@ -1,5 +1,6 @@
 // Every kind of tensor that torch has, and what is in the run of it: bytes and numbers are compared
 // with torch's own or with a definition of the kind. Kinds that this torch lacks make no tests.
+// What cannot be saved has one problem in the report, whose words name the reason.
 
 #include <cmath>
 #include <cstdint>
@@ -213,6 +214,13 @@ TEST_F(TensorKinds, a_larger_sparse_tensor_is_left_out_and_reported_once) {
   EXPECT_THAT(only_problem(), AllOf(HasSubstr("cannot save t: "), HasSubstr("64 MiB")));
 }
 
+TEST_F(TensorKinds, a_larger_tensor_of_mkldnn_is_left_out_and_not_called_sparse) {
+  if (!at::hasMKLDNN()) GTEST_SKIP() << "this torch has no mkldnn";
+  save(torch::zeros({4096, 4097}).to_mkldnn(), 3);
+  EXPECT_THAT(only_problem(),
+              AllOf(HasSubstr("Mkldnn"), HasSubstr("64 MiB"), ::testing::Not(HasSubstr("sparse"))));
+}
+
 TEST_F(TensorKinds, a_sparse_tensor_whose_size_overflows_is_left_out) {
   save(sparse_of(std::int64_t{1} << 40, std::int64_t{1} << 22));
   EXPECT_THAT(only_problem(), HasSubstr("64 MiB"));
@@ -268,7 +276,20 @@ TEST_F(TensorKinds, a_tensor_without_storage_is_left_out_and_reported_once) {
   auto wrapper = c10::make_intrusive<c10::TensorImpl>(c10::DispatchKeySet(c10::DispatchKey::CPU),
                                                       caffe2::TypeMeta::Make<float>(), at::kCPU);
   save(at::Tensor(std::move(wrapper)), 3);
-  EXPECT_THAT(only_problem(), HasSubstr("cannot save t: "));
+  EXPECT_THAT(only_problem(), AllOf(HasSubstr("cannot save t: "), HasSubstr("no storage")));
+}
+
+TEST_F(TensorKinds, a_tensor_that_reaches_beyond_its_storage_is_left_out_and_reported_once) {
+  const at::Tensor tensor = torch::ones({2, 3}).t();
+  tensor.storage().unsafeGetStorageImpl()->set_nbytes(5 * sizeof(float));
+  save(tensor, 3);
+  EXPECT_THAT(only_problem(), AllOf(HasSubstr("cannot save t: "), HasSubstr("its storage")));
+}
+
+TEST_F(TensorKinds, a_tensor_that_ends_where_its_storage_does_is_saved) {
+  const at::Tensor tensor = torch::arange(6).reshape({2, 3}).t().slice(0, 1);
+  save(tensor);
+  EXPECT_EQ(saved_bytes("t"), bytes_of(tensor));
 }
 
 TEST_F(TensorKinds, more_than_32_dimensions_are_left_out_and_reported_once) {
@@ -309,6 +330,22 @@ TEST_F(TensorKinds, a_tensor_that_is_not_due_is_not_reported) {
   options.include_regex = {"^other"};
   save(torch::empty({2, 3}, torch::device(at::kMeta)));
   EXPECT_THAT(close().problems, IsEmpty());
+}
+
+TEST_F(TensorKinds, a_save_before_the_first_step_is_logged) {
+  watch().save_tensor("t", torch::ones({2}));
+  EXPECT_THAT(logged, HasSubstr("saved before the first next_step(), and so not saved"));
+  watch().next_step();
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(TensorKinds, a_save_behind_the_end_of_a_step_is_reported) {
+  watch().next_step();
+  watch().save_tensor("t", torch::ones({2}));
+  hook().end_step();
+  watch().save_tensor("t", torch::zeros({2}));
+  EXPECT_THAT(only_problem(), HasSubstr("a tensor was saved after end_step()"));
+  EXPECT_THAT(numbers("t"), ElementsAre(1, 1));
 }
 
 TEST_F(TensorKinds, each_name_is_reported) {

@@ -88,6 +88,42 @@ TEST_F(AdapterCalls, a_tensor_that_is_left_out_is_thrown_where_the_hook_throws) 
   EXPECT_THROW(hook->leave_out(hook->next_output("fc"), "it has no values"), UsageError);
 }
 
+TEST_F(AdapterCalls, a_save_outside_of_a_step_is_reported_as_a_call_of_save_tensor_is) {
+  const auto hook = make_hook();
+  const TensorHandle wanted = hook->handle("fc_output_0");
+  hook->report_outside_step(wanted);
+  EXPECT_EQ(logged_,
+            "saved before the first next_step(), and so not saved (said once): fc_output_0\n");
+  hook->next_step();
+  hook->report_outside_step(wanted);
+  hook->report_outside_step(TensorHandle());
+  hook->end_step();
+  hook->report_outside_step(hook->handle("other"));
+  hook->report_outside_step(wanted);
+  const HookReport report = hook->close();
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_THAT(report.problems[0], ::testing::StartsWith("a tensor was saved after end_step()"));
+  EXPECT_EQ(report.rows, 0);
+}
+
+TEST_F(AdapterCalls, the_collections_as_configured_have_no_names_of_calls) {
+  const auto hook = make_hook();
+  hook->get_collection("mine").add_tensor_name("listed");
+  static_cast<void>(hook->handle("fc_output_0", {"mine"}));
+  EXPECT_THAT(hook->collections_as_configured().at("mine").tensor_names(), ElementsAre("listed"));
+  EXPECT_THAT(hook->collections_now().at("mine").tensor_names(),
+              ElementsAre("fc_output_0", "listed"));
+}
+
+TEST_F(AdapterCalls, a_second_function_that_delivers_is_refused) {
+  const auto hook = make_hook();
+  int calls = 0;
+  hook->deliver_before_step_ends([&] { ++calls; });
+  EXPECT_THROW(hook->deliver_before_step_ends([] {}), UsageError);
+  hook->next_step();
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(AdapterCalls, what_is_held_back_is_delivered_into_the_step_that_ends) {
   const auto hook = make_hook();
   hook->deliver_before_step_ends([&] { hook->save_tensor("fc_output_9", view(values)); });

@@ -54,6 +54,10 @@ void Hook::add_collection(Collection collection) {
 
 const Collections& Hook::get_collections() const noexcept { return state_->groups.collections(); }
 
+Collections Hook::collections_as_configured() const {
+  return state_->gate.is_copy() ? Collections() : state_->groups.without_joinings();
+}
+
 Collections Hook::collections_now() const {
   // The lock of a copy may be held for ever, by a thread that stayed with the parent.
   return state_->gate.is_copy() ? Collections() : state_->groups.now();
@@ -157,10 +161,7 @@ void Hook::save_values_of(std::string_view module, const char* side,
   if (!s.gate.is_open()) return;
   for (const TensorView& view : views) {
     std::string name;
-    s.guarded_save(module, [&] {
-      name = std::string(module) + side;
-      name += std::to_string(s.inputs.number_of_next(name));
-    });
+    s.guarded_save(module, [&] { name = s.inputs.next_name(module, side); });
     if (!name.empty()) save_tensor(name, view);
   }
 }
@@ -178,11 +179,8 @@ TensorHandle Hook::next_value_of(std::string_view module, const char* side,
   State& s = *state_;
   NamedTensor* named = nullptr;
   if (!s.gate.is_open()) return TensorHandle();
-  s.guarded_naming(module, [&] {
-    std::string name = std::string(module) + side;
-    name += std::to_string(s.inputs.number_of_next(name));
-    named = s.tensor(name, collections);
-  });
+  s.guarded_naming(module,
+                   [&] { named = s.tensor(s.inputs.next_name(module, side), collections); });
   return TensorHandle(named);
 }
 
@@ -195,7 +193,15 @@ void Hook::leave_out(TensorHandle tensor, std::string_view why) {
   });
 }
 
+void Hook::report_outside_step(TensorHandle tensor) {
+  State& s = *state_;
+  if (tensor.tensor_ == nullptr || !s.gate.is_open()) return;
+  auto& named = static_cast<NamedTensor&>(*tensor.tensor_);
+  s.guarded_save(named.name, [&] { s.report_outside_step(named); });
+}
+
 void Hook::deliver_before_step_ends(std::function<void()> deliver) {
+  if (deliver && state_->deliver) throw UsageError("the hook serves an adapter already");
   state_->deliver = std::move(deliver);
 }
 

@@ -208,13 +208,19 @@ void Hook::State::save_due(NamedTensor& named, const TensorView& view) {
     case DueFlag::Answer::No:
       return;
     case DueFlag::Answer::TooLate:
-      return journal.add_mistake(HookJournal::Once::BetweenSteps,
-                                 "a tensor was saved after end_step() and before the next step, "
-                                 "and this save was left out (reported once): " +
-                                     printable(named.name));
+      return report_outside_step(named);
     case DueFlag::Answer::Yes:
       return save(named, view, groups.decision(named));
   }
+}
+
+void Hook::State::report_outside_step(NamedTensor& named) {
+  if (!clock.has_begun()) return journal.warn_before_first_step(named.name);
+  if (named.get() != DueFlag::Answer::TooLate) return;
+  journal.add_mistake(HookJournal::Once::BetweenSteps,
+                      "a tensor was saved after end_step() and before the next step, "
+                      "and this save was left out (reported once): " +
+                          printable(named.name));
 }
 
 void Hook::State::save_always(NamedTensor& named, const TensorView& view) {

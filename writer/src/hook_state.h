@@ -55,6 +55,7 @@ struct Hook::State {
   void end_step();
   void set_mode(Mode mode);
   void save_due(writer_detail::NamedTensor& named, const TensorView& view);
+  void report_outside_step(writer_detail::NamedTensor& named);
   void save_always(writer_detail::NamedTensor& named, const TensorView& view);
   void close();
   // Closes; false where that is not possible any more.

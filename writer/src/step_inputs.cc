@@ -43,9 +43,10 @@ std::vector<KeptValue> StepInputs::begin_step() {
   return std::exchange(kept_, {});
 }
 
-std::int64_t StepInputs::number_of_next(const std::string& module_side) {
+std::string StepInputs::next_name(std::string_view module, const char* side) {
+  std::string name = std::string(module) + side;
   const MutexLock lock(mutex_);
-  return numbers_[module_side]++;
+  return name + std::to_string(numbers_[name]++);
 }
 
 }  // namespace cupel::writer_detail

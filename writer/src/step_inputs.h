@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cupel/core/mutex.h"
@@ -43,8 +44,9 @@ class StepInputs {
   // calls.
   std::vector<KeptValue> begin_step();
 
-  // The number of the next value of a side of a module, such as "fc1_input_", in this step.
-  std::int64_t number_of_next(const std::string& module_side);
+  // The name of the next value of a module in this step, such as "fc1_input_0"; the side is
+  // "_input_" or "_output_".
+  std::string next_name(std::string_view module, const char* side);
 
  private:
   const std::uint64_t most_bytes_;

@@ -173,16 +173,18 @@ std::vector<std::string> TensorGroups::never_saved() const {
   return names;
 }
 
+Collections TensorGroups::without_joinings() const {
+  const MutexLock lock(mutex_);
+  return collections_;
+}
+
 Collections TensorGroups::now() const {
   std::vector<const NamedTensor*> tensors;
   table_.for_each([&](const NamedTensor& tensor) {
     if (!is_reserved_tensor(tensor.name)) tensors.push_back(&tensor);
   });
   // Patterns take long, and nobody waits for them: tensors and their lists of tags stay.
-  Collections now = [this] {
-    const MutexLock lock(mutex_);
-    return collections_;
-  }();
+  Collections now = without_joinings();
   for (const NamedTensor* const tensor : tensors) {
     const std::span<const std::string> tags = tags_of(*tensor);
     for (auto& [name, collection] : now)

@@ -74,6 +74,8 @@ class TensorGroups {
   // Adds what calls put into collections, in the order of the calls, up to so many bytes of text;
   // without names that a pattern finds. Returns how many names are left out.
   std::int64_t add_joined(Collections& to, std::uint64_t most_bytes) const;
+  // All collections, also those that calls have made, without the tensors that calls put there.
+  Collections without_joinings() const;
   // The collections with the names of all tensors so far that are in them, by pattern or by a call.
   Collections now() const;
 

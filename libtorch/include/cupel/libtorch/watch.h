@@ -64,18 +64,29 @@ struct WatchOptions {
 /// dense up to 64 MiB, complex ones as pairs, quantized ones as numbers. A tensor that cannot be
 /// saved, as one without values, is left out; the hook's report has one problem for each name.
 ///
+/// Activations and losses belong to no module: a watch sees those of every network and every thread
+/// of the process, also of networks that are not registered.
+///
 /// The hook is borrowed: it must outlive the watch, and has at most one. Its profile is Generic or
 /// PyTorch. The watch keeps registered parameters alive, and sees no others. A module may be
-/// destroyed before the watch or after it.
+/// destroyed before the watch or after it; of one that no shared_ptr owns (on the stack) the watch
+/// does not see that, and takes a later module at its address for the same.
 ///
 /// One thread uses a watch. Backward passes and operators may run on any threads, but not beside
-/// next_step(), register_module() and the destructor. Where the hook throws (OnError::Throw), an
-/// error that a gradient or an operator meets leaves the next next_step(); otherwise nothing is
-/// thrown after register_module(). The values that training computes are the same with and without
-/// a watch, to the bit, also when saving fails.
+/// next_step(), register_module() and the destructor, nor Hook::set_mode() and Hook::end_step().
+/// Where the hook throws (OnError::Throw), an error that a gradient or an operator meets leaves the
+/// next call of the watch; otherwise nothing is thrown after register_module(). What the last
+/// operator returned is saved when the step ends, and lost if the program exits without
+/// Hook::close().
+///
+/// The values that training computes are the same with and without a watch, to the bit, also when
+/// saving fails; with one exception. At steps at which the watch listens, the executor of
+/// TorchScript does not merge operators: the last bits of what merged element-wise operators would
+/// have computed may differ.
 class Watch {
  public:
-  /// Throws UsageError for a hook of another profile. Touches nothing but memory.
+  /// Throws UsageError for a hook of another profile, or that has a watch. Touches nothing but
+  /// memory.
   explicit Watch(Hook& hook, WatchOptions options = {});
   /// Ends listening, and takes the hooks of the parameters back.
   ~Watch();

@@ -141,9 +141,6 @@ class Hook {
   /// child of a fork.
   Collections collections_now() const;
 
-  /// The framework whose names the built-in collections know, as the options have it.
-  Profile profile() const noexcept;
-
   /// Changes the mode of the steps that begin from now on. Until the next one begins, nothing is
   /// due.
   void set_mode(Mode mode);
@@ -167,8 +164,6 @@ class Hook {
 
   /// Whether any saved collection is due at this step: one load.
   bool due() const noexcept { return due_->is_due(); }
-  /// Whether a saved collection is due at this step that is none of these. Not beside next_step().
-  bool due_beyond(std::span<const std::string_view> collections) const;
 
   /// Looks a name up, joining the named collections; once per tensor, not per step.
   TensorHandle handle(std::string_view name, const CollectionNames& collections = {});
@@ -178,11 +173,6 @@ class Hook {
     return tensor.tensor_ != nullptr && tensor.tensor_->is_due();
   }
   bool wants(std::string_view name);
-
-  /// Whether a save of a tensor of this name would be written at this step. Unlike wants(), the
-  /// hook does not learn the name: an adapter asks before it computes values, and names that get
-  /// none are in no list. Not beside next_step().
-  bool would_save(std::string_view name) const;
 
   /// Saves the tensor if its collections want it at this step. A second save of a name in a step
   /// replaces the first. A view that cannot be saved is reported once and left out.
@@ -196,22 +186,6 @@ class Hook {
   /// "<module>_output_0" …; called again in the same step for the same module, the numbers go on.
   void save_inputs(std::string_view module, std::span<const TensorView> views);
   void save_outputs(std::string_view module, std::span<const TensorView> views);
-  /// Takes the next number of these, and returns the handle of "<module>_input_<k>" or
-  /// "<module>_output_<k>", which joins the named collections. For callers that make a view only of
-  /// what wants() asks for.
-  TensorHandle next_input(std::string_view module, const CollectionNames& collections = {});
-  TensorHandle next_output(std::string_view module, const CollectionNames& collections = {});
-
-  /// Reports that a tensor which is due at this step cannot be saved, once for each tensor, as a
-  /// save of a view that cannot be saved does. `why` is a phrase: "the tensor has no values".
-  void leave_out(TensorHandle tensor, std::string_view why);
-
-  /// Has `deliver` called when next_step(), end_step(), set_mode() or close() begins, on its
-  /// thread, so that an adapter saves what it holds back before the step ends. It must not throw,
-  /// and is called until another function takes its place; an empty one ends that. Not beside other
-  /// calls.
-  void deliver_before_step_ends(std::function<void()> deliver);
-
   /// Saves one number under `name`, as a 0-d f64, at every call. Between steps it belongs to the
   /// step that began last, or after end_step() to the next one; before the first, to step 0.
   void save_scalar(std::string_view name, double value, const CollectionNames& collections = {});
@@ -221,9 +195,46 @@ class Hook {
   void save_tensor_always(std::string_view name, const TensorView& view,
                           const CollectionNames& collections = {});
 
-  /// Adds a problem to the log and to the report of close(), for adapters that leave data out. It
-  /// is never thrown, whatever on_error is. From any thread; without effect after close().
+  // For adapters, which see into a framework by themselves, and make a view only of what is due.
+
+  /// The framework whose names the built-in collections know, as the options have it.
+  Profile profile() const noexcept;
+
+  /// All collections as get_collections() has them, without the tensors that calls put there. From
+  /// any thread; none in the child of a fork.
+  Collections collections_as_configured() const;
+  /// Whether a saved collection is due at this step that is none of these. Not beside next_step().
+  bool due_beyond(std::span<const std::string_view> collections) const;
+  /// Whether a save of a tensor of this name would be written at this step. Unlike wants(), the
+  /// hook does not learn the name: an adapter asks before it computes values, and names that get
+  /// none are in no list. Not beside next_step().
+  bool would_save(std::string_view name) const;
+
+  /// Takes the next number of save_inputs() or save_outputs(), and returns the handle of
+  /// "<module>_input_<k>" or "<module>_output_<k>", which joins the named collections. The view is
+  /// made if wants() asks for it.
+  TensorHandle next_input(std::string_view module, const CollectionNames& collections = {});
+  TensorHandle next_output(std::string_view module, const CollectionNames& collections = {});
+
+  /// Reports that one tensor which is due at this step cannot be saved, once for each tensor, as a
+  /// save of a view that cannot be saved does; a hook that throws throws it. `why` is a phrase:
+  /// "the tensor has no values". For what is no matter of one due tensor, see report_problem().
+  void leave_out(TensorHandle tensor, std::string_view why);
+  /// Reports a save that no step can have, as save_tensor() does: before the first step by one line
+  /// in the log, after end_step() as a problem. For a tensor whose user saved it by the adapter,
+  /// and that wants() does not ask for; without effect where the present step merely does not want
+  /// it.
+  void report_outside_step(TensorHandle tensor);
+  /// Adds a problem to the log and to the report of close() at each call: for data without a due
+  /// tensor, as a kind of values that the framework did not give. It is never thrown, whatever
+  /// on_error is. From any thread; without effect after close().
   void report_problem(std::string_view what) noexcept;
+
+  /// Has `deliver` called when next_step(), end_step(), set_mode() or close() begins, on its
+  /// thread, so that an adapter saves what it holds back before the step ends. It must not throw,
+  /// and is called until an empty function ends that. Throws UsageError where a function is set: a
+  /// hook serves one adapter that holds values back. Not beside other calls.
+  void deliver_before_step_ends(std::function<void()> deliver);
 
   /// The last step whose values and index entry are in the store; -1 before the first. From any
   /// thread.
