@@ -21,15 +21,17 @@ usage: scripts/bootstrap.sh [SET…]              install what is missing (defau
        scripts/bootstrap.sh --print-python-readers  the same of those for Python: a virtual environment
        scripts/bootstrap.sh --print-torch       the same of PyPI's torch: a virtual environment
        scripts/bootstrap.sh --print-boost       the same of PyPI's XGBoost
+       scripts/bootstrap.sh --print-python      the same of what the room python is built and tested with
 
 sets:
   demo    system packages, Arrow and sol2; Lua as C++ where the system has none
   build   demo and the AWS runtime: all that building and running cupel needs
   torch   build, and what the room libtorch needs: Debian's libtorch, and PyPI's torch for its tests
   boost   build, and what the room xgboost needs: Debian's XGBoost, and PyPI's for its tests
+  python  torch and boost, and what the room python needs: Python's headers, nanobind, scikit-build-core, and what
+          its tests need with both generations of the frameworks
   package build, and what packages are made with: static libcurl and Highway, dpkg's tools
-  test    build, torch, boost, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node,
-          an S3 server
+  test    python, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
   CUPEL_DEPS_DIR        the cache (default: ${XDG_CACHE_HOME:-$HOME/.cache}/cupel-deps)
@@ -59,6 +61,7 @@ test_packages=(
 # Debian's generation of the frameworks.
 torch_packages=(libtorch-dev libopenblas0-pthread)
 boost_packages=(libxgboost-dev)
+python_packages=(python3-dev python3-venv python3-pytest python3-numpy python3-torch python3-xgboost)
 
 # Per dependency: its packages in deps.sha256 (the first one's version is its version; NAME-debian is what Debian adds
 # to the source package NAME), the suite that offers them, the CMake file that proves that the user has the dependency,
@@ -83,12 +86,12 @@ package_packages=(dpkg-dev file patch)
 # Packages that tests take from npm and PyPI, each set in a folder of its own: the S3 server, readers of Arrow files
 # that are not ours, and the newer generation of the frameworks. The version of a set is that of its first package.
 # A set with a list pypi-NAME.txt has the packages of the list, without what they depend on.
-tools=(s3-server arrow-readers python-readers torch boost)
+tools=(s3-server arrow-readers python-readers torch boost python)
 declare -A tool_title=(
   [s3-server]="S3 server" [arrow-readers]="Arrow readers" [python-readers]="Python readers"
-  [torch]="PyPI's torch" [boost]="PyPI's XGBoost"
+  [torch]="PyPI's torch" [boost]="PyPI's XGBoost" [python]="Python packages"
 )
-declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI [torch]=PyPI [boost]=PyPI)
+declare -A tool_registry=([s3-server]=npm [arrow-readers]=npm [python-readers]=PyPI [torch]=PyPI [boost]=PyPI [python]=PyPI)
 declare -A tool_packages=(
   [s3-server]="@20minutes/s3rver@4.0.4" [arrow-readers]="apache-arrow@21.2.0 nodejs-polars@0.24.0"
   [python-readers]="pyarrow==26.0.1 polars==2.1.0 pandas==3.1.1 duckdb==2.0.0 numpy==2.4.6"
@@ -171,7 +174,7 @@ upstream_version() {
 # the PATH may be a shim, which stands for another Python in each folder.
 read_requirements() {
   local tool line
-  for tool in torch boost; do
+  for tool in torch boost python; do
     while read -r line; do
       [[ -z $line || $line == '#'* || $line == --* ]] || tool_packages[$tool]=${line%% *}
     done <"$here/pypi-$tool.txt"
@@ -615,7 +618,19 @@ fetch_tool() {
   fi
   [[ ! -f $list ]] || set -- --no-deps -r "$list"  # pip checks the sums in the list
   try_logged "$log" "$python" -m venv "$work" && try_logged "$log" "$work/bin/python" -m pip install \
-    --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@"
+    --no-input --disable-pip-version-check --no-compile --only-binary :all: "$@" && add_frameworks "$work"
+}
+
+# add_frameworks ENVIRONMENT: the environment of the set python finds torch and XGBoost in theirs. The folders of all
+# three lie side by side.
+add_frameworks() {
+  local site framework
+  [[ $1 == */python-* && $1 != */python-readers-* ]] || return 0
+  for site in "$1"/lib/python*/site-packages; do
+    for framework in torch boost; do
+      echo "../../../../$(basename "$(tool_prefix "$framework")")/lib/$(basename "${site%/*}")/site-packages"
+    done >"$site/cupel-frameworks.pth"
+  done
 }
 
 # A failure ends nothing else: tests that need the tool skip themselves or are not registered.
@@ -665,7 +680,7 @@ stop_downloads() {
 main() {
   local argument set=0 for_packages='' dependencies=(arrow sol2 lua) todo=() i counter what
   local -A sets=([demo]=1 [build]=2 [test]=3)  # each one includes those before it
-  local -A frameworks=()                       # torch and boost, where they are asked for
+  local -A frameworks=()                       # torch, boost and python, where they are asked for
   read_pins
   read_requirements
   read_system
@@ -679,24 +694,26 @@ main() {
       --print-prefix) print_prefix arrow sol2 lua aws-crt && return ;;
       --print-package-prefix) print_prefix curl highway && return ;;
       --print-mirror) machine_mirror && return ;;
-      --print-s3-server | --print-arrow-readers | --print-python-readers | --print-torch | --print-boost)
+      --print-s3-server | --print-arrow-readers | --print-python-readers | --print-torch | --print-boost | --print-python)
         print_tool_prefix "${argument#--print-}" && return
         ;;
       demo | build | test) ((set >= sets[$argument])) || set=${sets[$argument]} ;;
       package) for_packages=yes ;;
       torch | boost) frameworks[$argument]=yes ;;
+      python) frameworks=([torch]=yes [boost]=yes [python]=yes) ;;
       *) usage >&2 && exit 2 ;;
     esac
   done
   [[ -z $for_packages && ${#frameworks[@]} == 0 ]] || ((set >= sets[build])) || set=${sets[build]}
   ((set)) || set=${sets[build]}
-  ((set < sets[test])) || frameworks=([torch]=yes [boost]=yes)
+  ((set < sets[test])) || frameworks=([torch]=yes [boost]=yes [python]=yes)
 
   packages=("${build_packages[@]}")
   ((set < sets[build])) || dependencies+=(aws-crt)
   [[ -z $for_packages ]] || packages+=("${package_packages[@]}")
   [[ -z ${frameworks[torch]:-} ]] || packages+=("${torch_packages[@]}")
   [[ -z ${frameworks[boost]:-} ]] || packages+=("${boost_packages[@]}")
+  [[ -z ${frameworks[python]:-} ]] || packages+=("${python_packages[@]}")
   ((${#frameworks[@]} == 0)) || packages+=(python3 python3-venv)
   # Debian 12 has Lua as C++ among its packages; a patched one of our own is for systems that have not.
   [[ -n $(installed_prefix lua) ]] || is_users_own lua || packages+=(patch)

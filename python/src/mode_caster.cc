@@ -1,0 +1,46 @@
+#include "mode_caster.h"
+
+#include <array>
+#include <cstddef>
+
+namespace nb = nanobind;
+
+namespace cupel::python {
+namespace {
+
+// The members of ModeKeys, by the value of each. They live as long as the interpreter.
+const std::array<PyObject*, 5>& mode_keys() {
+  static const std::array<PyObject*, 5> keys = [] {
+    std::array<PyObject*, 5> made{};
+    const nb::object type = nb::module_::import_("cupel.core.modes").attr("ModeKeys");
+    for (const Mode mode : kAllModes)
+      made.at(static_cast<std::size_t>(mode)) = type(static_cast<int>(mode)).release().ptr();
+    return made;
+  }();
+  return keys;
+}
+
+}  // namespace
+
+bool read_mode(nb::handle object, Mode& mode) noexcept {
+  if (object.is_none()) {
+    mode = Mode::Global;
+    return true;
+  }
+  try {
+    for (const Mode known : kAllModes)
+      if (mode_keys().at(static_cast<std::size_t>(known)) == object.ptr()) {
+        mode = known;
+        return true;
+      }
+  } catch (...) {
+    PyErr_Clear();
+  }
+  return false;
+}
+
+nb::object mode_key(Mode mode) {
+  return nb::borrow(mode_keys().at(static_cast<std::size_t>(mode)));
+}
+
+}  // namespace cupel::python

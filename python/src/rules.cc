@@ -1,0 +1,7 @@
+#include "parts.h"
+
+namespace cupel::python {
+
+void add_rules(nanobind::module_&) {}
+
+}  // namespace cupel::python
