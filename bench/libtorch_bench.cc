@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,8 +25,8 @@
 #include "cupel/core/log.h"
 #include "cupel/libtorch/watch.h"
 #include "cupel/writer/hook.h"
-#include "number_of.h"
 #include "paired.h"
+#include "read_arguments.h"
 
 namespace cupel {
 namespace {
@@ -194,24 +193,6 @@ void measure_switch(const Settings& settings) {
       name.c_str(), never, every_other, every_other - never);
 }
 
-std::optional<Settings> settings_of(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--steps") {
-      settings.steps = number_of(argv[i + 1]);
-    } else if (option == "--repetitions") {
-      settings.repetitions = number_of(argv[i + 1]);
-    } else if (option == "--only") {
-      settings.only = argv[i + 1];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (argc % 2 == 0 || settings.steps == 0 || settings.repetitions == 0) return std::nullopt;
-  return settings;
-}
-
 void measure_all(const Settings& settings) {
   std::printf("blocks of %d steps, %d pairs of blocks; ratio: with a watch to without\n",
               settings.steps, settings.repetitions);
@@ -229,17 +210,19 @@ void measure_all(const Settings& settings) {
 }  // namespace cupel
 
 int main(int argc, char** argv) {
-  const auto settings = cupel::settings_of(argc, argv);
-  if (!settings) {
-    std::fprintf(stderr, "libtorch_bench [--steps N] [--repetitions N] [--only TEXT]\n");
+  cupel::Settings settings;
+  if (!cupel::read_arguments(argc, argv,
+                             "libtorch_bench [--steps N] [--repetitions N] [--only TEXT]",
+                             {{"--steps", &settings.steps},
+                              {"--repetitions", &settings.repetitions},
+                              {"--only", &settings.only}}))
     return 2;
-  }
   cupel::set_log_sink([](cupel::LogLevel level, std::string_view message) {
     if (level >= cupel::LogLevel::Error)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   });
   torch::manual_seed(7);
   torch::set_num_threads(1);
-  cupel::measure_all(*settings);
+  cupel::measure_all(settings);
   return 0;
 }

@@ -33,8 +33,8 @@
 #include "cupel/writer/hook.h"
 #include "demo_data.h"
 #include "demo_network.h"
-#include "number_of.h"
 #include "paired.h"
+#include "read_arguments.h"
 
 namespace cupel {
 namespace {
@@ -260,24 +260,6 @@ void measure_slow_store(const Settings& settings, const Training& training, cons
   std::fflush(stdout);
 }
 
-std::optional<Settings> settings_of(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--steps") {
-      settings.steps = number_of(argv[i + 1]);
-    } else if (option == "--repetitions") {
-      settings.repetitions = number_of(argv[i + 1]);
-    } else if (option == "--only") {
-      settings.only = argv[i + 1];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (argc % 2 == 0 || settings.steps == 0 || settings.repetitions == 0) return std::nullopt;
-  return settings;
-}
-
 void measure_all(const Settings& settings) {
   std::printf("%d steps, %d repetitions; ratio: a loop with a hook to one without\n",
               settings.steps, settings.repetitions);
@@ -309,15 +291,16 @@ void measure_all(const Settings& settings) {
 }  // namespace cupel
 
 int main(int argc, char** argv) {
-  const auto settings = cupel::settings_of(argc, argv);
-  if (!settings) {
-    std::fprintf(stderr, "loop_bench [--steps N] [--repetitions N] [--only TEXT]\n");
+  cupel::Settings settings;
+  if (!cupel::read_arguments(argc, argv, "loop_bench [--steps N] [--repetitions N] [--only TEXT]",
+                             {{"--steps", &settings.steps},
+                              {"--repetitions", &settings.repetitions},
+                              {"--only", &settings.only}}))
     return 2;
-  }
   cupel::set_log_sink([](cupel::LogLevel level, std::string_view message) {
     if (level >= cupel::LogLevel::Error)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   });
-  cupel::measure_all(*settings);
+  cupel::measure_all(settings);
   return 0;
 }

@@ -27,9 +27,9 @@
 #include "bare_s3_client.h"
 #include "bench_directory.h"
 #include "cupel/s3/s3_store.h"
-#include "number_of.h"
 #include "object_server.h"
 #include "paired.h"
+#include "read_arguments.h"
 
 namespace cupel {
 namespace {
@@ -170,41 +170,24 @@ void measure(const Settings& settings) {
   for (const Case& one : cases) print(one, cases[one.plain], double(bytes.size()));
 }
 
-std::optional<Settings> settings_of(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--mib") {
-      settings.mib = number_of(argv[i + 1]);
-    } else if (option == "--repetitions") {
-      settings.repetitions = number_of(argv[i + 1]);
-    } else if (option == "--endpoint") {
-      settings.endpoint = argv[i + 1];
-    } else if (option == "--bucket") {
-      settings.bucket = argv[i + 1];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (argc % 2 == 0 || settings.mib == 0 || settings.repetitions == 0) return std::nullopt;
-  return settings;
-}
-
 }  // namespace
 }  // namespace cupel
 
 int main(int argc, char** argv) {
-  auto settings = cupel::settings_of(argc, argv);
-  if (!settings) {
-    std::fprintf(stderr, "s3_bench [--mib N] [--repetitions N] [--endpoint URL --bucket NAME]\n");
+  cupel::Settings settings;
+  if (!cupel::read_arguments(argc, argv,
+                             "s3_bench [--mib N] [--repetitions N] [--endpoint URL --bucket NAME]",
+                             {{"--mib", &settings.mib},
+                              {"--repetitions", &settings.repetitions},
+                              {"--endpoint", &settings.endpoint},
+                              {"--bucket", &settings.bucket}}))
     return 2;
-  }
   std::optional<cupel::ObjectServer> own;
-  if (settings->endpoint.empty()) {
-    settings->endpoint = own.emplace().endpoint();
+  if (settings.endpoint.empty()) {
+    settings.endpoint = own.emplace().endpoint();
     ::setenv("AWS_ACCESS_KEY_ID", "bench", 1);
     ::setenv("AWS_SECRET_ACCESS_KEY", "bench", 1);
   }
-  cupel::measure(*settings);
+  cupel::measure(settings);
   return 0;
 }

@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,8 +28,8 @@
 #include "cupel/core/log.h"
 #include "cupel/writer/hook.h"
 #include "cupel/xgboost/watch.h"
-#include "number_of.h"
 #include "paired.h"
+#include "read_arguments.h"
 
 namespace cupel {
 namespace {
@@ -236,24 +235,6 @@ void measure_trees(const Settings& settings) {
       ratio > kBudget ? "  over" : "", quantile(late_round, 0.5) / quantile(early_round, 0.5));
 }
 
-std::optional<Settings> settings_of(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view option = argv[i];
-    if (option == "--rounds") {
-      settings.rounds = number_of(argv[i + 1]);
-    } else if (option == "--repetitions") {
-      settings.repetitions = number_of(argv[i + 1]);
-    } else if (option == "--only") {
-      settings.only = argv[i + 1];
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (argc % 2 == 0 || settings.rounds == 0 || settings.repetitions == 0) return std::nullopt;
-  return settings;
-}
-
 void measure_all(const Settings& settings) {
   std::printf("%d rounds, %d repetitions; ratio: with a watch to without\n", settings.rounds,
               settings.repetitions);
@@ -274,15 +255,17 @@ void measure_all(const Settings& settings) {
 }  // namespace cupel
 
 int main(int argc, char** argv) {
-  const auto settings = cupel::settings_of(argc, argv);
-  if (!settings) {
-    std::fprintf(stderr, "xgboost_bench [--rounds N] [--repetitions N] [--only TEXT]\n");
+  cupel::Settings settings;
+  if (!cupel::read_arguments(argc, argv,
+                             "xgboost_bench [--rounds N] [--repetitions N] [--only TEXT]",
+                             {{"--rounds", &settings.rounds},
+                              {"--repetitions", &settings.repetitions},
+                              {"--only", &settings.only}}))
     return 2;
-  }
   cupel::set_log_sink([](cupel::LogLevel level, std::string_view message) {
     if (level >= cupel::LogLevel::Error)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   });
-  cupel::measure_all(*settings);
+  cupel::measure_all(settings);
   return 0;
 }
