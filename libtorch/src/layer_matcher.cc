@@ -69,7 +69,7 @@ std::string_view common_path(std::string_view a, std::string_view b, std::string
 }
 
 void deliver(const MatchContext& context, std::string_view label, std::string_view owner,
-             CapturedValues::Kind kind, CapturedValues::Side side,
+             CapturedValues::Kind kind, OperatorKind operator_kind, CapturedValues::Side side,
              const c10::SmallVectorImpl<at::Tensor>& tensors) {
   const c10::NoGradGuard no_gradients;
   CapturedValues values;
@@ -77,6 +77,7 @@ void deliver(const MatchContext& context, std::string_view label, std::string_vi
   values.owner = owner;
   values.side = side;
   values.kind = kind;
+  values.operator_kind = operator_kind;
   values.tensors = {tensors.data(), tensors.size()};
   context.receiver(values);
 }
@@ -162,12 +163,13 @@ bool LayerMatcher::begin_layer(MatchContext& context, const OperatorRow& row, Va
   operator_.label = is_fused ? &context.labels.label(found.common_module) : found.owner->label;
   operator_.owner = is_fused ? *operator_.label : std::string_view(found.owner->module);
   operator_.kind = CapturedValues::Kind::Layer;
+  operator_.operator_kind = row.kind;
   operator_.takes_bias_of =
       row.kind == OperatorKind::Product && !found.has_bias ? found.owner : nullptr;
   operator_.first_output_only =
       is_fused || row.kind == OperatorKind::Normalisation || row.kind == OperatorKind::Embedding;
-  deliver(context, *operator_.label, operator_.owner, operator_.kind, CapturedValues::Side::Inputs,
-          values);
+  deliver(context, *operator_.label, operator_.owner, operator_.kind, row.kind,
+          CapturedValues::Side::Inputs, values);
   return true;
 }
 
@@ -185,9 +187,10 @@ bool LayerMatcher::begin_other(MatchContext& context, const OperatorRow& row, Va
   operator_.label = label;
   operator_.owner = {};
   operator_.kind = is_loss ? CapturedValues::Kind::Loss : CapturedValues::Kind::Activation;
+  operator_.operator_kind = row.kind;
   operator_.takes_bias_of = nullptr;
   operator_.first_output_only = false;
-  deliver(context, *label, {}, operator_.kind, CapturedValues::Side::Inputs, values);
+  deliver(context, *label, {}, operator_.kind, row.kind, CapturedValues::Side::Inputs, values);
   return true;
 }
 
@@ -207,8 +210,8 @@ void LayerMatcher::end(std::span<const c10::IValue> outputs) {
 void LayerMatcher::flush(MatchContext& context) {
   if (!has_pending()) return;
   const Tensors tensors = std::exchange(pending_.tensors, {});
-  deliver(context, *pending_.label, pending_.owner, pending_.kind, CapturedValues::Side::Outputs,
-          tensors);
+  deliver(context, *pending_.label, pending_.owner, pending_.kind, pending_.operator_kind,
+          CapturedValues::Side::Outputs, tensors);
 }
 
 }  // namespace cupel::libtorch_detail

@@ -48,6 +48,7 @@ class LayerMatcher {
     const std::string* label = nullptr;
     std::string_view owner;  // as of CapturedValues
     CapturedValues::Kind kind = CapturedValues::Kind::Layer;
+    OperatorKind operator_kind = OperatorKind::OtherLayer;
     /// The module of a product that has had no bias yet; else null.
     const ParameterOwner* takes_bias_of = nullptr;
     bool first_output_only = false;

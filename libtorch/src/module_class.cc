@@ -12,6 +12,11 @@ constexpr std::array<std::string_view, 28> kActivations = {
     "ReLU",     "ReLU6",     "SELU",       "SiLU",       "Sigmoid",    "Softmax",     "Softmax2d",
     "Softmin",  "Softplus",  "Softshrink", "Softsign",   "Tanh",       "Tanhshrink",  "Threshold"};
 
+// Layers with parameters, without the dimensions of each.
+constexpr std::array<std::string_view, 10> kOtherLayers = {
+    "Linear", "Bilinear", "Conv",     "ConvTranspose", "LSTM",
+    "GRU",    "RNN",      "LSTMCell", "GRUCell",       "RNNCell"};
+
 // The name without the dimensions or the version at its end: "BatchNorm2d", "FlashAttention2".
 std::string_view without_number(std::string_view name) noexcept {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -49,6 +54,7 @@ ModuleRole role_of(std::string_view class_name) noexcept {
   role.is_activation = std::ranges::find(kActivations, class_name) != kActivations.end() ||
                        name.ends_with("Activation");
   role.is_attention = name.ends_with("Attention") || name.ends_with("Attn");
+  role.is_other_layer = std::ranges::find(kOtherLayers, name) != kOtherLayers.end();
   return role;
 }
 

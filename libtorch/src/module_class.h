@@ -15,6 +15,12 @@ struct ModuleRole {
   bool is_embedding = false;
   bool is_activation = false;
   bool is_attention = false;
+  // The class is a layer of torch that is none of these, so that operators need not be asked.
+  bool is_other_layer = false;
+
+  bool is_known() const noexcept {
+    return is_norm || is_embedding || is_activation || is_attention || is_other_layer;
+  }
 };
 ModuleRole role_of(std::string_view class_name) noexcept;
 

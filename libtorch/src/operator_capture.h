@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "operator_table.h"
+
 namespace at {
 class Tensor;
 }
@@ -25,6 +27,8 @@ struct CapturedValues {
   std::string_view owner;
   Side side = Side::Inputs;
   Kind kind = Kind::Layer;
+  /// The kind of the operator.
+  OperatorKind operator_kind = OperatorKind::OtherLayer;
   /// The tensors in order; the receiver numbers them. They may be views of any kind and may require
   /// gradients. Valid during the call.
   std::span<const at::Tensor> tensors;

@@ -6,7 +6,8 @@
 //
 // A step begins in this order: listening pauses, so that what is pending goes into the step before;
 // the hook begins the step; parameters are saved; listening goes on or ends. So it does not see how
-// parameters are copied.
+// parameters are copied. The first step of a root is listened to in any case where a module has a
+// class of the user's own: what it is, its operator shows.
 
 #include "cupel/libtorch/watch.h"
 
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +28,7 @@
 #include "cupel/core/printable.h"
 #include "gradient_hook.h"
 #include "operator_capture.h"
+#include "unknown_modules.h"
 #include "value_saver.h"
 #include "watched_roots.h"
 
@@ -116,7 +119,8 @@ struct Watch::State {
   void hook_gradient(Parameter& parameter);
   void look_at_new_parameters();
   void find_collections_without_operators();
-  bool has_to_listen() const;
+  bool has_to_listen();
+  void learn(const CapturedValues& values);
   void deliver();
   void pause();
   void listen(bool on);
@@ -134,10 +138,12 @@ struct Watch::State {
   const WatchOptions options;
   ValueSaver saver;
   WatchedRoots roots;
+  UnknownModules unknown;
   std::vector<Parameter> parameters;
-  std::size_t looked_at = 0;  // of the parameters, those that a step has looked at
-  bool has_warned = false;    // about a name that is taken
-  bool is_listening = false;  // of the thread that uses the watch
+  std::size_t looked_at = 0;               // of the parameters, those that a step has looked at
+  bool has_warned = false;                 // about a name that is taken
+  std::atomic<bool> wants_values = false;  // at this step; else it listens for unknown modules only
+  bool is_listening = false;               // of the thread that uses the watch
   std::vector<std::string> without_operators;
   std::vector<std::string_view> without_operators_views;
   Mutex mutex;
@@ -176,6 +182,7 @@ void Watch::State::add(NamedRoot root) {
     for (const NamedParameter& parameter : root.parameters)
       capture->add_parameter(parameter.tensor, root.modules[parameter.module].name,
                              parameter.own_name, root.name);
+  if (options.layers) unknown.add(root);
   {
     const MutexLock lock(mutex);
     for (const NamedModule& module : root.modules)
@@ -206,8 +213,18 @@ void Watch::State::find_collections_without_operators() {
   without_operators_views.assign(without_operators.begin(), without_operators.end());
 }
 
-bool Watch::State::has_to_listen() const {
-  return capture && hook.due() && hook.due_beyond(without_operators_views);
+bool Watch::State::has_to_listen() {
+  const bool has_unknown = unknown.begin_step();
+  if (!capture) return false;
+  wants_values = hook.due() && hook.due_beyond(without_operators_views);
+  return wants_values || has_unknown;
+}
+
+// Saves the parameters, too: none has changed since the step began.
+void Watch::State::learn(const CapturedValues& values) {
+  const UnknownModules::Shown shown = unknown.show(values);
+  for (const UnknownModules::Parameter& parameter : shown.parameters)
+    saver.save_if_due(hook.handle(parameter.name, shown.collection), parameter.tensor);
 }
 
 void Watch::State::deliver() {
@@ -237,7 +254,8 @@ CollectionNames Watch::State::collections_of_outputs_of(std::string_view module)
 }
 
 void Watch::State::receive(const CapturedValues& values) {
-  if (!hook.due()) return;  // the mode has changed, or the step has ended
+  learn(values);
+  if (!wants_values || !hook.due()) return;  // the mode has changed, or the step has ended
   static const CollectionNames kActivations = {"activations"};
   static const CollectionNames kAttention = {"attention"};
   static const CollectionNames kLosses = {"losses"};

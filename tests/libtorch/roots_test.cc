@@ -277,6 +277,72 @@ TEST_F(Tags, of_torchscript_modules_are_by_the_name_of_their_type) {
   EXPECT_THAT(listed("norms"), ElementsAre("Scripted_norm.weight"));
 }
 
+// Classes of a user's own: nothing in the names says what they are.
+struct ScalingImpl : torch::nn::Module {
+  ScalingImpl() { gain = register_parameter("gain", torch::ones({4})); }
+  at::Tensor forward(const at::Tensor& x) { return torch::layer_norm(x, {4}, gain); }
+  at::Tensor gain;
+};
+TORCH_MODULE(Scaling);
+struct OwnTableImpl : torch::nn::Module {
+  OwnTableImpl() { table = register_parameter("table", torch::rand({9, 4})); }
+  at::Tensor forward(const at::Tensor& x) { return torch::embedding(table, x); }
+  at::Tensor table;
+};
+TORCH_MODULE(OwnTable);
+struct MixingImpl : torch::nn::Module {
+  MixingImpl() { kernel = register_parameter("kernel", torch::rand({4, 4})); }
+  at::Tensor forward(const at::Tensor& x) { return torch::matmul(x, kernel); }
+  at::Tensor kernel;
+};
+TORCH_MODULE(Mixing);
+struct OwnImpl : torch::nn::Module {
+  OwnImpl() {
+    register_module("lookup", lookup);
+    register_module("scaling", scaling);
+    register_module("mixing", mixing);
+  }
+  at::Tensor forward(const at::Tensor& x) { return mixing(scaling(lookup(x))); }
+  OwnTable lookup;
+  Scaling scaling;
+  Mixing mixing;
+};
+TORCH_MODULE(Own);
+
+TEST_F(Tags, of_classes_of_the_users_own_come_from_the_first_steps_operators) {
+  watch_options.layers = true;
+  Own own;
+  watch().register_module(*own);
+  watch().next_step();
+  own->forward(torch::arange(9));
+  EXPECT_THAT(listed("norms"), ElementsAre("Own_scaling.gain"));
+  EXPECT_THAT(listed("embeddings"), ElementsAre("Own_lookup.table"));
+  EXPECT_THAT(listed("attention"), IsEmpty());
+  EXPECT_THAT(close().never_saved, Not(Contains(HasSubstr("_output_"))));
+}
+
+TEST_F(Tags, that_the_first_step_shows_save_their_tensors_at_that_step) {
+  watch_options.layers = true;
+  options.include_collections = {"norms"};
+  Own own;
+  watch().register_module(*own);
+  watch().next_step();
+  own->forward(torch::arange(9));
+  EXPECT_THAT(names(), ElementsAre("Own_scaling.gain"));
+}
+
+TEST_F(Tags, of_classes_of_the_users_own_are_listened_for_at_one_step) {
+  watch_options.layers = true;
+  Own own;
+  watch().register_module(*own);
+  watch().next_step();
+  EXPECT_TRUE(at::hasCallbacks());
+  watch().next_step();
+  EXPECT_FALSE(at::hasCallbacks());
+  own->forward(torch::arange(9));
+  EXPECT_THAT(listed("norms"), IsEmpty());
+}
+
 TEST_F(Tags, save_nothing_by_themselves) {
   Zoo zoo;
   watch().register_module(*zoo);

@@ -53,7 +53,8 @@ struct WatchOptions {
 /// dimensions are in `weights`. Collections that save nothing unless they are included list what a
 /// tensor is, by the class of its module: `norms`, `embeddings` and `attention` have parameters,
 /// `frozen` those without a gradient when the first step begins; `activations` has outputs of
-/// activations, and `attention` those of attention modules, too.
+/// activations, and `attention` those of attention modules, too. A class whose name does not say it
+/// is known by the operators that read its parameters in the first step, which is listened to.
 ///
 /// Layers, activations and losses are seen as operators, and the first column of the table in
 /// docs/frameworks.md lists which. Operators are listened to only at steps at which a collection is
