@@ -18,11 +18,11 @@
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
 #include "cupel/core/printable.h"
+#include "cupel/core/tree_table.h"
 #include "evaluation_text.h"
 #include "hyperparameters.h"
 #include "library_calls.h"
 #include "model_features.h"
-#include "tree_table.h"
 
 namespace cupel::xgboost {
 

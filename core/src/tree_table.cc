@@ -4,7 +4,7 @@
 // order of children differs between kinds of nodes. XGBoost writes numbers that JSON has not, nan
 // and inf, so these are put in quotes first. Fields that are not known are passed over.
 
-#include "tree_table.h"
+#include "cupel/core/tree_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,17 +14,17 @@
 #include <utility>
 
 #include "cupel/core/ascii.h"
+#include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
-#include "library_calls.h"
 
-namespace cupel::xgboost_detail {
+namespace cupel {
 namespace {
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kNoText = "nan";
 constexpr std::string_view kLeaf = "Leaf";
 
-struct Node {
+struct TreeNode {
   std::optional<std::int64_t> number, yes, no, missing;
   std::string feature;
   std::string category{kNoText};
@@ -34,12 +34,12 @@ struct Node {
   std::optional<double> leaf;
 };
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw LibraryError("the dump of a tree cannot be read: " + why);
+[[noreturn]] void refuse_dump(const std::string& why) {
+  throw Error("the dump of a tree cannot be read: " + why);
 }
 
 // The text with numbers that JSON has not in quotes.
-std::string as_json(std::string_view dump) {
+std::string json_of_dump(std::string_view dump) {
   const auto is_of_number = [](char c) {
     return is_alphanumeric(c) || c == '+' || c == '-' || c == '.';
   };
@@ -70,11 +70,11 @@ std::string as_json(std::string_view dump) {
 }
 
 // Takes the events of the text, and collects the nodes.
-class NodeReader : public nlohmann::json_sax<nlohmann::json> {
+class TreeNodeReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit NodeReader(std::span<const std::string> features) : features_(features) {}
+  explicit TreeNodeReader(std::span<const std::string> features) : features_(features) {}
 
-  std::vector<Node> nodes() && { return std::move(nodes_); }
+  std::vector<TreeNode> nodes() && { return std::move(nodes_); }
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -114,8 +114,8 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
       --skipped_;
       return true;
     }
-    Node& node = open_.back().node;
-    if (!node.number) refuse("a node has no number");
+    TreeNode& node = open_.back().node;
+    if (!node.number) refuse_dump("a node has no number");
     nodes_.push_back(std::move(node));
     open_.pop_back();
     return true;
@@ -144,13 +144,13 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t place, const std::string&,
                    const nlohmann::detail::exception&) override {
-    refuse("no JSON at byte " + std::to_string(place));
+    refuse_dump("no JSON at byte " + std::to_string(place));
   }
 
  private:
   enum class Inside : std::uint8_t { Node, Children, Categories };
   struct Open {
-    Node node;
+    TreeNode node;
     Inside inside = Inside::Node;
   };
 
@@ -168,7 +168,7 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool take(double value, const std::string& text) {
     if (skipped_ > 0 || open_.empty()) return true;
-    Node& node = open_.back().node;
+    TreeNode& node = open_.back().node;
     if (open_.back().inside == Inside::Categories) {
       node.category += (node.category.empty() ? "" : ",") + text;
       return true;
@@ -187,13 +187,13 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
 
   static std::int64_t number_of_node(const std::string& text) {
     const auto number = parse_integer<std::int64_t>(text);
-    if (!number) refuse("the number of a node is no integer");
+    if (!number) refuse_dump("the number of a node is no integer");
     return *number;
   }
 
   std::span<const std::string> features_;
   std::vector<Open> open_;  // nodes whose end is not read, from the root on
-  std::vector<Node> nodes_;
+  std::vector<TreeNode> nodes_;
   std::size_t skipped_ = 0;  // objects and arrays that are open inside an unknown field
   std::string key_;
 };
@@ -202,18 +202,17 @@ class NodeReader : public nlohmann::json_sax<nlohmann::json> {
 
 void TreeTable::add(std::int64_t tree, std::string_view dump,
                     std::span<const std::string> features) {
-  NodeReader reader(features);
-  nlohmann::json::sax_parse(as_json(dump), &reader);
-  std::vector<Node> nodes = std::move(reader).nodes();
-  if (nodes.empty()) refuse("it has no nodes");
-  std::ranges::sort(nodes, {}, &Node::number);
+  TreeNodeReader reader(features);
+  nlohmann::json::sax_parse(json_of_dump(dump), &reader);
+  std::vector<TreeNode> nodes = std::move(reader).nodes();
+  if (nodes.empty()) refuse_dump("it has no nodes");
+  std::ranges::sort(nodes, {}, &TreeNode::number);
   const std::string prefix = std::to_string(tree) + "-";
   const auto id_of = [&](const std::optional<std::int64_t>& node) {
     return node ? prefix + std::to_string(*node) : std::string(kNoText);
   };
-  for (Node& node : nodes) {
+  for (TreeNode& node : nodes) {
     const bool is_leaf = node.leaf.has_value();
-    tree_.push_back(tree);
     node_.push_back(*node.number);
     id_.push_back(id_of(node.number));
     feature_.push_back(is_leaf ? std::string(kLeaf) : std::move(node.feature));
@@ -224,6 +223,7 @@ void TreeTable::add(std::int64_t tree, std::string_view dump,
     gain_.push_back(is_leaf ? *node.leaf : node.gain);
     cover_.push_back(node.cover);
     category_.push_back(std::move(node.category));
+    tree_.push_back(tree);  // last: its size is the number of rows, whatever throws before
   }
 }
 
@@ -256,4 +256,4 @@ TensorView TreeTable::column(std::size_t number) const noexcept {
   }
 }
 
-}  // namespace cupel::xgboost_detail
+}  // namespace cupel

@@ -1,19 +1,16 @@
 // Dumps of trees that are cut or changed: each is read or refused, and never a crash.
 
-#include "../../xgboost/src/tree_table.h"
+#include "cupel/core/tree_table.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "../../xgboost/src/library_calls.h"
+#include "cupel/core/error.h"
 
 namespace cupel {
 namespace {
-
-using xgboost_detail::LibraryError;
-using xgboost_detail::TreeTable;
 
 const std::vector<std::string> kFeatures = {"a", "b"};
 
@@ -32,7 +29,7 @@ bool is_read(const std::string& dump) {
   bool read = true;
   try {
     table.add(7, dump, kFeatures);
-  } catch (const LibraryError&) {
+  } catch (const Error&) {
     read = false;
   }
   for (std::size_t column = 0; column < TreeTable::kColumns.size(); ++column)
@@ -54,7 +51,7 @@ TEST(TreeTable, has_a_row_for_each_node_in_the_order_of_nodes) {
 TEST(TreeTable, stays_as_it_was_where_a_dump_is_refused) {
   TreeTable table;
   table.add(7, kDump, kFeatures);
-  EXPECT_THROW(table.add(8, kDump.substr(0, 300), kFeatures), LibraryError);
+  EXPECT_THROW(table.add(8, kDump.substr(0, 300), kFeatures), Error);
   EXPECT_EQ(rows(table), 5);
 }
 

@@ -10,20 +10,22 @@
 
 #include "cupel/core/tensor_view.h"
 
-namespace cupel::xgboost_detail {
+namespace cupel {
 
-// The nodes of trees, a row each, ordered by tree and node: columns as tensors.
+/// The nodes of gradient boosted trees, a row each, ordered by tree and node: columns as tensors.
+///
+/// Reads XGBoost's dumps without XGBoost, for the adapter in C++ and for the one in Python.
 class TreeTable {
  public:
-  // Adds the tree that `dump` describes, the text of XGBoost's dump as JSON, as the tree of this
-  // number. `features` are the names of f0, f1 ... in it. Throws LibraryError where the dump is not
-  // one; the table then is as it was.
+  /// Adds the tree that `dump` describes, the text of XGBoost's dump as JSON, as the tree of this
+  /// number. `features` are the names of f0, f1 ... in it. Throws Error where the dump is not one;
+  /// the table then is as it was.
   void add(std::int64_t tree, std::string_view dump, std::span<const std::string> features);
 
   static constexpr std::array<std::string_view, 11> kColumns = {
       "Tree", "Node",    "ID",   "Feature", "Split",   "Yes",
       "No",   "Missing", "Gain", "Cover",   "Category"};
-  // Returns the column kColumns[number]. The view is valid as long as the table is not changed.
+  /// Returns the column kColumns[number]. The view is valid as long as the table is not changed.
   TensorView column(std::size_t number) const noexcept;
 
  private:
@@ -32,4 +34,4 @@ class TreeTable {
   std::vector<double> split_, gain_, cover_;
 };
 
-}  // namespace cupel::xgboost_detail
+}  // namespace cupel
