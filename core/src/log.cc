@@ -1,5 +1,6 @@
 #include "cupel/core/log.h"
 
+#include <pthread.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
@@ -46,9 +47,26 @@ struct Sinks {
   LogSink current CUPEL_GUARDED_BY(mutex);
 };
 
+Sinks& sinks();
+
+// A message that a sink logs is dropped: the sink would wait for itself.
+thread_local bool inside_sink = false;
+
+// A thread that forks holds the mutex meanwhile: in the child nobody would unlock it for another.
+// A sink that forks holds it already.
+void lock_before_fork() CUPEL_UNCHECKED_LOCKS {
+  if (!inside_sink) sinks().mutex.lock();
+}
+void unlock_after_fork() CUPEL_UNCHECKED_LOCKS {
+  if (!inside_sink) sinks().mutex.unlock();
+}
+
 // Never destroyed: threads and static objects may log while the process ends.
 Sinks& sinks() {
   static Sinks& instance = *new Sinks;
+  static const int with_forks =
+      pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
+  static_cast<void>(with_forks);  // Without memory for it, only children that log are at risk.
   return instance;
 }
 
@@ -57,9 +75,6 @@ bool is_plain(std::string_view text) noexcept {
   return text.size() <= kMostMessageBytes &&
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
 }
-
-// A message that a sink logs is dropped: the sink would wait for itself.
-thread_local bool inside_sink = false;
 
 }  // namespace
 

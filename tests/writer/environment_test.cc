@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cupel/core/error.h"
+#include "cupel/writer/worker_identity.h"
 #include "writer/environment_guard.h"
 
 namespace cupel {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include "hook_fixture.h"
 
@@ -90,6 +92,34 @@ TEST_F(HookForAdapters, a_problem_reported_behind_close_changes_nothing) {
   hook->close();
   hook->report_problem("too late");
   EXPECT_THAT(hook->close().problems, IsEmpty());
+}
+
+TEST_F(HookForAdapters, a_check_refuses_what_the_constructor_refuses) {
+  const testing::ScratchDirectory scratch;
+  options.out_dir = scratch.path();
+  const auto check = [](HookOptions checked) { Hook::check({std::move(checked), {}}); };
+  EXPECT_NO_THROW(check(options));
+  HookOptions other = options;
+  other.out_dir.clear();
+  EXPECT_THROW(check(other), OutDirError);
+  other = options;
+  other.include_regex = {"("};
+  EXPECT_THROW(check(other), UsageError);
+  other = options;
+  other.save_config.save_interval = 0;
+  EXPECT_THROW(check(other), UsageError);
+  Hook(options).close();
+  EXPECT_THROW(check(options), OutDirError);
+  EXPECT_THROW(Hook{options}, OutDirError);
+  options.existing = Existing::Continue;
+  EXPECT_NO_THROW(check(options));
+}
+
+TEST_F(HookForAdapters, a_check_writes_nothing) {
+  const testing::ScratchDirectory scratch;
+  options.out_dir = scratch / "run";
+  Hook::check({options, {}});
+  EXPECT_FALSE(std::filesystem::exists(options.out_dir));
 }
 
 }  // namespace

@@ -84,6 +84,23 @@ TEST_F(HookLimits, after_a_commit_that_took_too_long_steps_wait_again_once_the_w
   EXPECT_THAT(notes(), Contains(HasSubstr(R"("kind":"commit_timeout","step":3)")));
 }
 
+TEST_F(HookLimits, an_interruption_ends_the_wait_for_a_commit_and_nothing_else) {
+  options.commit_timeout = 1h;
+  int questions = 0;
+  options.interrupted = [&] { return ++questions % 2 == 0; };
+  auto hook = make_slow_hook();
+  close_store();
+  train(*hook, 2, 4);
+  EXPECT_EQ(questions, 2) << "step 0 was waited for";
+  EXPECT_EQ(hook->step(), 1);
+  EXPECT_EQ(hook->committed_step(), -1);
+  open_store();
+  const HookReport report = hook->close();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.steps_committed, 2);
+  EXPECT_THAT(notes(), IsEmpty());
+}
+
 TEST_F(HookLimits, a_step_that_finds_the_buffers_full_is_left_out_whole_and_noted) {
   options.buffer_bytes = 1U << 20U;
   options.when_full = WhenFull::DropStep;

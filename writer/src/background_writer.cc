@@ -30,6 +30,7 @@ constexpr std::size_t kWorthWriting = 4U << 20U;
 constexpr auto kLongestGathering = std::chrono::milliseconds(5);
 
 constexpr auto kStayAwake = std::chrono::microseconds(100);
+constexpr auto kBetweenQuestions = std::chrono::milliseconds(50);
 
 // What the one pass of a streamed value yields; prod and median were computed when it was saved.
 void take_statistics(Record& value, const Statistics& statistics) {
@@ -102,8 +103,9 @@ void BackgroundWriter::values_ready(std::size_t bytes) noexcept {
   work_.notify_one();  // if that is missed, the next one or the step's end comes soon
 }
 
-bool BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
-                                        std::chrono::milliseconds at_most) {
+CommitWait BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
+                                              std::chrono::milliseconds at_most,
+                                              const std::function<bool()>& interrupted) {
   const auto until = std::chrono::steady_clock::now() + at_most;
   while (step.measuring.measure_some()) {
     if (std::chrono::steady_clock::now() >= until) break;
@@ -112,9 +114,17 @@ bool BackgroundWriter::wait_for_commits(std::uint64_t commits, Step& step,
   const auto awake_until = std::min(until, std::chrono::steady_clock::now() + kStayAwake);
   while (commits_done_ < commits && std::chrono::steady_clock::now() < awake_until)
     std::this_thread::yield();
-  MutexLock lock(mutex_);
-  return done_.wait_until(lock, until,
-                          [&]() CUPEL_REQUIRES(mutex_) { return progress_.commits >= commits; });
+  const auto is_done = [&]() CUPEL_REQUIRES(mutex_) { return progress_.commits >= commits; };
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    {
+      MutexLock lock(mutex_);
+      const auto question = interrupted ? std::min(until, now + kBetweenQuestions) : until;
+      if (done_.wait_until(lock, question, is_done)) return CommitWait::Committed;
+    }
+    if (std::chrono::steady_clock::now() >= until) return CommitWait::TimeIsOver;
+    if (interrupted()) return CommitWait::Interrupted;
+  }
 }
 
 void BackgroundWriter::wait_until_idle() {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ struct WriterProgress {
   std::exception_ptr error;  // what ended writing; null while it works
 };
 
+enum class CommitWait { Committed, TimeIsOver, Interrupted };
+
 // The one thread that writes values, commits steps and seals segments; between these it measures
 // values. What becomes of a step is written into its outcome. Chunks go back to the pool also after
 // an error, so that a thread that waits for one goes on.
@@ -80,9 +83,10 @@ class BackgroundWriter {
   // Values of so many bytes can be measured: wakes the thread when that is worth it.
   void values_ready(std::size_t bytes) noexcept;
 
-  // Waits until `commits` CommitStep tasks are done, and helps to measure `step` meanwhile; false
-  // when the time is over first.
-  bool wait_for_commits(std::uint64_t commits, Step& step, std::chrono::milliseconds at_most);
+  // Waits until `commits` CommitStep tasks are done, and helps to measure `step` meanwhile. Ends
+  // before that when the time is over, or `interrupted`, if there is one, returns true.
+  CommitWait wait_for_commits(std::uint64_t commits, Step& step, std::chrono::milliseconds at_most,
+                              const std::function<bool()>& interrupted);
   void wait_until_idle();
 
   // Records of steps that were handed over and are not committed yet.

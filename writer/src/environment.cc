@@ -4,12 +4,16 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "cupel/core/ascii.h"
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
+#include "cupel/writer/worker_identity.h"
 
-namespace cupel::writer_detail {
+namespace cupel {
+namespace writer_detail {
 namespace {
 
 constexpr std::size_t kMostShown = 64;  // of a value, in a message
@@ -67,7 +71,10 @@ bool saving_enabled() {
          kName, *text);
 }
 
+}  // namespace writer_detail
+
 WorkerIdentity worker_identity(std::string_view given_name, std::int64_t given_count) {
+  using namespace writer_detail;
   const auto* const launcher = std::ranges::find_if(
       kLaunchers, [](const Launcher& each) { return variable(each.rank).has_value(); });
   const Launcher* const own = launcher == kLaunchers.end() ? nullptr : launcher;
@@ -87,4 +94,4 @@ WorkerIdentity worker_identity(std::string_view given_name, std::int64_t given_c
   return identity;
 }
 
-}  // namespace cupel::writer_detail
+}  // namespace cupel

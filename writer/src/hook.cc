@@ -35,6 +35,8 @@ Hook Hook::create_from_json_file(const std::string& path, HookOptions base) {
   return Hook(read_hook_configuration(path, std::move(base)));
 }
 
+void Hook::check(HookConfiguration configuration) { State::check(std::move(configuration)); }
+
 Hook::~Hook() {
   // A copy's threads are elsewhere, and one whose call is interrupted by the exit of the process
   // holds what closing would wait for: neither can be taken apart.

@@ -12,6 +12,7 @@
 #include "cupel/core/printable.h"
 #include "cupel/format/events_writer.h"
 #include "environment.h"
+#include "run_files.h"
 #include "run_output.h"
 #include "settled_options.h"
 #include "step_pipeline.h"
@@ -36,6 +37,11 @@ void make_encoder_last() {
   static_cast<void>(prepared);
 }
 
+// Of several workers only the chief saves, unless all are asked for.
+bool is_writing(const HookOptions& options) {
+  return options.include_workers == "all" || options.worker == kChief;
+}
+
 Collections collections_of(const HookOptions& options, std::vector<Collection> configured) {
   Collections collections = initial_collections(options);
   for (Collection& collection : configured)
@@ -58,6 +64,15 @@ Hook::State::State(HookOptions hook_options, std::vector<Collection> configured,
   if (gate.is_open()) at_exit.emplace([this] { close_at_exit(); });
 }
 
+void Hook::State::check(HookConfiguration configuration) {
+  if (!saving_enabled()) return;
+  const HookOptions options = settled_options(std::move(configuration.options));
+  static_cast<void>(collections_of(options, std::move(configuration.collections)));
+  if (options.dry_run) return;
+  const std::shared_ptr<Store> store = open_store_of_run(options);
+  if (is_writing(options)) refuse_finished_run(*store, options.existing);
+}
+
 std::unique_ptr<StepSink> Hook::State::make_sink(std::shared_ptr<Store> into) {
   if (!saving_enabled()) {
     gate.shut();
@@ -68,8 +83,7 @@ std::unique_ptr<StepSink> Hook::State::make_sink(std::shared_ptr<Store> into) {
     log(LogLevel::Warning,
         "export_tensorboard is kept, but this version does not export to TensorBoard");
   }
-  // Of several workers only the chief saves, unless all are asked for.
-  if (options.include_workers != "all" && options.worker != kChief) {
+  if (!is_writing(options)) {
     log(LogLevel::Info,
         options.worker + " saves nothing: with include_workers \"one\" only " + kChief + " does");
     if (!options.dry_run && into == nullptr) into = open_store_of_run(options);

@@ -31,6 +31,8 @@ struct Hook::State {
 
   State(HookOptions hook_options, std::vector<Collection> configured, std::shared_ptr<Store> into);
 
+  static void check(HookConfiguration configuration);
+
   // Runs what a public call does. Nothing leaves it, unless the user asked for that.
   template <class F>
   void guarded(F&& call) {

@@ -68,6 +68,14 @@ std::string expand_out_dir(const std::string& out_dir) {
   return result;
 }
 
+void refuse_finished_run(const Store& store, Existing existing) {
+  if (existing != Existing::Refuse || !store.stat(kEndMarker)) return;
+  throw OutDirError(
+      "out_dir already holds a finished run; choose another, or set existing to Replace or "
+      "Continue: " +
+      store.location());
+}
+
 RunFiles::RunFiles(const Stores& stores, const std::string& directory, const HookOptions& options,
                    WorkerOrder order)
     : store_(stores.run),
@@ -81,13 +89,7 @@ RunFiles::RunFiles(const Stores& stores, const std::string& directory, const Hoo
 }
 
 void RunFiles::settle_existing_run(Store& store, Existing existing, WorkerOrder order) {
-  const bool finished = store.stat(kEndMarker).has_value();
-  if (finished && existing == Existing::Refuse) {
-    throw UsageError(
-        "out_dir already holds a finished run; choose another, or set existing to Replace or "
-        "Continue: " +
-        store.location());
-  }
+  refuse_finished_run(store, existing);
   if (existing == Existing::Replace) {
     // The other workers of a run may be alive, and their files are theirs to replace.
     if (num_workers_ == 1) {

@@ -19,6 +19,9 @@ namespace cupel::writer_detail {
 // Fills {time} and {job} in.
 std::string expand_out_dir(const std::string& out_dir);
 
+// Throws OutDirError for a finished run in the store, unless `existing` allows to write into it.
+void refuse_finished_run(const Store& store, Existing existing);
+
 // The files of one worker beside its segments: the lock, the collections file, the end of the run.
 //
 // Made before anything is written: takes the worker's lock, decides about a run that is already

@@ -33,7 +33,7 @@ std::int64_t whole_seconds(std::chrono::steady_clock::duration duration) {
 }  // namespace
 
 std::shared_ptr<Store> open_store_of_run(const HookOptions& options) {
-  if (options.out_dir.empty()) throw UsageError("out_dir is not set");
+  if (options.out_dir.empty()) throw OutDirError("out_dir is not set");
   const std::string place = expand_out_dir(options.out_dir);
   if (options.s3_sync == S3Sync::Off && place.find("://") != std::string::npos) {
     return std::make_shared<LocalStore>(

@@ -20,7 +20,7 @@
 namespace cupel::writer_detail {
 
 // The store that options.out_dir names; where somebody else uploads, the directory of the spool.
-// Throws UsageError without an out_dir, and StoreError.
+// Throws OutDirError without an out_dir, and StoreError.
 std::shared_ptr<Store> open_store_of_run(const HookOptions& options);
 
 // What deliver() has not brought to the store, and what else went wrong with that.

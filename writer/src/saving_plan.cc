@@ -1,6 +1,6 @@
 #include "cupel/writer/saving_plan.h"
 
-#include "environment.h"
+#include "cupel/writer/worker_identity.h"
 #include "save_plan.h"
 
 namespace cupel {

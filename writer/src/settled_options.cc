@@ -7,7 +7,7 @@
 #include "cupel/core/error.h"
 #include "cupel/core/pattern.h"
 #include "cupel/format/layout.h"
-#include "environment.h"
+#include "cupel/writer/worker_identity.h"
 #include "option_limits.h"
 
 namespace cupel::writer_detail {

@@ -167,9 +167,12 @@ void StepPipeline::await_commit(Step& step) {
   const auto begin = Clock::now();
   const bool still_behind = behind_ && writer_->progress().commits + 1 < commits_;
   const auto at_most = still_behind ? std::chrono::milliseconds(0) : options_.commit_timeout;
-  const bool committed = writer_->wait_for_commits(commits_, step, at_most);
+  const CommitWait outcome =
+      writer_->wait_for_commits(commits_, step, at_most, options_.interrupted);
   waited_ += Clock::now() - begin;
-  if (!committed) {
+  behind_ = outcome == CommitWait::TimeIsOver;
+  if (outcome == CommitWait::Interrupted) return;
+  if (behind_) {
     const std::string number = std::to_string(step.header.step);
     journal_.ledger().note(note_text(
         {{"kind", "commit_timeout"}, {"step", step.header.step}, {"waited_ms", at_most.count()}}));
@@ -179,7 +182,6 @@ void StepPipeline::await_commit(Step& step) {
                                 " ms; it may be later, and the steps behind it do not wait");
     }
   }
-  behind_ = !committed;
   await_room();
 }
 

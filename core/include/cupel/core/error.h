@@ -25,6 +25,11 @@ struct UsageError : Error {
   using Error::Error;
 };
 
+/// A hook cannot write into its out_dir: none is given, or a finished run is there.
+struct OutDirError : UsageError {
+  using UsageError::UsageError;
+};
+
 /// A collection has neither patterns nor tensors, and its name is nearly that of a built-in one.
 struct InvalidCollectionConfiguration : UsageError {
   /// `hint` ends the message: "; did you mean gradients?"

@@ -115,9 +115,9 @@ class CollectionNames {
 /// and touches no disk.
 class Hook {
  public:
-  /// Throws UsageError for illegal options, an out_dir that must not be reused, or a second writer
-  /// of the same worker; StoreError when the directory cannot be written, or the store far away
-  /// cannot be asked for the run that it holds.
+  /// Throws UsageError for illegal options or a second writer of the same worker; OutDirError
+  /// without an out_dir, or for a finished run there that must not be reused; StoreError when the
+  /// directory cannot be written, or the store far away cannot be asked for the run that it holds.
   explicit Hook(HookOptions options);
   /// Writes into `store`; out_dir is not used.
   Hook(HookOptions options, std::shared_ptr<Store> store);
@@ -126,6 +126,9 @@ class Hook {
   /// Reads the file `path`, by default the one that SMDEBUG_CONFIG_FILE_PATH names; `base` has the
   /// options that the file lacks. Throws UsageError with all mistakes of the file.
   static Hook create_from_json_file(const std::string& path = {}, HookOptions base = {});
+  /// Throws what the constructor would throw for the configuration and for the run in out_dir, and
+  /// writes nothing: for an adapter that makes its hook later. Other writers are not looked for.
+  static void check(HookConfiguration configuration);
   ~Hook();  ///< Closes.
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;

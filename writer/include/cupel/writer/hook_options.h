@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -114,6 +115,10 @@ struct HookOptions {
   /// The longest wait for a commit. A step that takes longer is not acknowledged, a note in the run
   /// names it, and later steps do not wait until the writer has caught up.
   std::chrono::milliseconds commit_timeout = std::chrono::seconds(5);
+  /// The function that a call which waits for a commit asks every 50 ms, on its thread, whether the
+  /// user interrupts the program. The wait ends then, and the step is committed in the background.
+  /// Unset: a wait ends by the commit or after commit_timeout.
+  std::function<bool()> interrupted = {};
   /// What is made durable against power loss.
   Sync sync = Sync::Seal;
   /// What becomes of an error after construction.
