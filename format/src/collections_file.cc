@@ -1,14 +1,11 @@
-// Encodes and decodes collections files. Encoding appends text piece by piece: destroying an object
-// of the JSON library allocates, which would end the process where memory is short. The checksum is
-// computed with zeros as its digits, which are filled in at the end. Decoding checks the size,
-// parses within the limits of CollectionsBudget and then checks the checksum. Any thread; each
-// mistake in a file is a FormatError that names the file.
+// Encodes and decodes collections files. Encoding appends text piece by piece (json_text.h). The
+// checksum is computed with zeros as its digits, which are filled in at the end. Decoding checks
+// the size, parses within the limits of CollectionsBudget and then checks the checksum. Any thread;
+// each mistake in a file is a FormatError that names the file.
 
 #include "cupel/format/collections_file.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,17 +15,17 @@
 #include "cupel/core/crc32c.h"
 #include "cupel/core/error.h"
 #include "cupel/core/number_text.h"
+#include "cupel/format/collection_json.h"
 #include "cupel/format/format_limits.h"
 #include "cupel/format/layout.h"
 #include "format_version.h"
+#include "json_text.h"
 
 namespace cupel {
 
 using namespace format_detail;
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kCollections = "collections";
 constexpr std::string_view kMeta = "_meta";
@@ -37,77 +34,6 @@ constexpr std::string_view kJoinedLeftOut = "joined_left_out";
 constexpr std::string_view kNoChecksum = "00000000";
 
 constexpr int kFirstMinorWithChecksum = 1;
-
-std::string quoted_text(std::string_view text) {
-  const bool is_plain = std::ranges::all_of(
-      text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
-  if (is_plain) return std::string(1, '"').append(text).append(1, '"');
-  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-std::string text_of(bool value) { return value ? "true" : "false"; }
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(std::string_view value) { return quoted_text(value); }
-
-template <class Range>
-std::string list_of(const Range& values) {
-  std::string text = "[";
-  for (const auto& value : values) {
-    if (text.size() > 1) text += ',';
-    text += text_of(value);
-  }
-  return text + ']';
-}
-
-class ObjectText {
- public:
-  ObjectText& add(std::string_view key, std::string_view value) {
-    if (text_.size() > 1) text_ += ',';
-    text_ += quoted_text(key);
-    text_ += ':';
-    text_ += value;
-    return *this;
-  }
-  std::string text() const { return text_ + '}'; }
-
- private:
-  std::string text_ = "{";
-};
-
-std::string to_json(const SaveConfigMode& mode) {
-  return ObjectText()
-      .add("save_interval", text_of(mode.save_interval))
-      .add("save_steps", list_of(mode.save_steps))
-      .add("start_step", text_of(mode.start_step))
-      .add("end_step", mode.end_step ? text_of(*mode.end_step) : "null")
-      .text();
-}
-
-std::string to_json(const SaveConfig& config) {
-  ObjectText json;
-  for (const Mode mode : kAllModes) json.add(to_string(mode), to_json(config.mode(mode)));
-  return json.text();
-}
-
-std::string to_json(const ReductionConfig& config) {
-  return ObjectText()
-      .add("save_raw_tensor", text_of(config.save_raw_tensor))
-      .add("reductions", quoted_text(config.to_text()))
-      .add("save_shape", text_of(config.save_shape))
-      .text();
-}
-
-std::string to_json(const Collection& collection) {
-  const auto& reductions = collection.reduction_config();
-  const auto& save = collection.save_config();
-  return ObjectText()
-      .add("name", quoted_text(collection.name()))
-      .add("include_regex", list_of(collection.include_regex().texts()))
-      .add("tensor_names", list_of(collection.tensor_names()))
-      .add("reduction_config", reductions ? to_json(*reductions) : "null")
-      .add("save_config", save ? to_json(*save) : "null")
-      .add("save_histogram", text_of(collection.save_histogram()))
-      .text();
-}
 
 std::string digits_of(std::uint32_t crc) { return hexadecimal_text(crc, kNoChecksum.size()); }
 
