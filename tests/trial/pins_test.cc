@@ -23,9 +23,11 @@ TEST(NoRefresh, keeps_what_was_seen) {
   {
     const NoRefresh pinned(trial);
     run.writer.save(2, {raw("w", {2})});
+    EXPECT_TRUE(trial.pinned());
     EXPECT_THAT(trial.steps(), ElementsAre(0, 1));
     EXPECT_THROW(trial.tensor("w").value(2), StepNotYetAvailable);
   }
+  EXPECT_FALSE(trial.pinned());
   EXPECT_THAT(trial.steps(), ElementsAre(0, 1, 2));
 }
 

@@ -43,6 +43,21 @@ TEST(TensorValue, refuses_other_types_and_names_both) {
   }
 }
 
+TEST(TensorValue, gives_its_memory_away_where_nobody_shares_it) {
+  TensorValue value = value_of<float>({1, 2});
+  const std::byte* const memory = value.bytes().data();
+  EXPECT_EQ(std::move(value).release().data(), memory);
+}
+
+TEST(TensorValue, gives_a_copy_away_where_another_value_shares_its_memory) {
+  TensorValue value = value_of<float>({1, 2});
+  const TensorValue other = value;
+  AlignedBuffer released = std::move(value).release();
+  released.data()[0] = std::byte{0x55};
+  EXPECT_THAT(other.as<float>(), ElementsAre(1, 2));
+  EXPECT_EQ(released.size(), 8U);
+}
+
 TEST(TensorValue, that_is_a_temporary_gives_elements_that_live_on) {
   const auto elements = value_of<float>({4, 5}).as<float>();
   EXPECT_THAT(elements, ElementsAre(4, 5));

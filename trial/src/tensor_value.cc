@@ -1,5 +1,6 @@
 #include "cupel/trial/tensor_value.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -26,6 +27,19 @@ TensorValue::TensorValue(DType dtype, const Shape& shape,
   if (const char* wrong = trial_detail::value_defect(dtype, shape, bytes_->span()))
     throw DamagedValue(std::string(file), offset, wrong);
   shape_.assign(shape);
+}
+
+AlignedBuffer TensorValue::release() && {
+  const std::shared_ptr<const AlignedBuffer> bytes = std::move(bytes_);
+  if (bytes.use_count() == 1) {
+    // The last other owner has read the bytes before it let go of them.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    // No buffer is made const: only values share it as such.
+    return std::move(const_cast<AlignedBuffer&>(*bytes));
+  }
+  AlignedBuffer copy(bytes->size());
+  if (bytes->size() > 0) std::memcpy(copy.data(), bytes->data(), bytes->size());
+  return copy;
 }
 
 void TensorValue::require_dtype(DType wanted) const {

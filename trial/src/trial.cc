@@ -119,6 +119,7 @@ Trial::~Trial() = default;
 std::unique_ptr<Trial> Trial::view() const {
   return TrialView::make_trial(view_->index, view_->name);
 }
+bool Trial::pinned() const noexcept { return view_->pinned != nullptr; }
 
 std::unique_ptr<Trial> create_trial(std::string_view path, TrialOptions options) {
   std::shared_ptr<const Store> store = open_store(path, options.schemes);

@@ -47,8 +47,7 @@ TensorValue inline_value(const IndexData& data, const ValuePlace& place) {
   const std::span<const std::byte> bytes = place.rows->block->inline_value(place.row);
   AlignedBuffer buffer(bytes.size());
   if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
-  return TensorValue(form.dtype, shape_of(form),
-                     std::make_shared<const AlignedBuffer>(std::move(buffer)),
+  return TensorValue(form.dtype, shape_of(form), std::make_shared<AlignedBuffer>(std::move(buffer)),
                      place.rows->files->index_key, 0);
 }
 
@@ -65,8 +64,8 @@ TensorValue checked_value(const IndexData& data, const ValuePlace& place, Aligne
     throw DamagedValue(key, offset + got, "the events file ends inside the value");
   if (crc32c(buffer.span()) != block.crc32c(place.row))
     throw DamagedValue(key, offset, "the value does not have its checksum");
-  return TensorValue(form.dtype, shape_of(form),
-                     std::make_shared<const AlignedBuffer>(std::move(buffer)), key, offset);
+  return TensorValue(form.dtype, shape_of(form), std::make_shared<AlignedBuffer>(std::move(buffer)),
+                     key, offset);
 }
 
 std::uint64_t stored_bytes(const ValuePlace& place) {

@@ -36,6 +36,9 @@ class TensorValue {
   const Shape& shape() const noexcept { return shape_; }
   std::int64_t elements() const noexcept { return elements_; }
   std::span<const std::byte> bytes() const noexcept { return bytes_->span(); }
+  /// Gives the bytes away, for a caller that changes them: the memory itself where no other value
+  /// shares it, else a copy. This value may only be destroyed or assigned to afterwards.
+  AlignedBuffer release() &&;
 
   /// The elements in row-major order; throws UsageError naming both types when T is not the
   /// dtype's.

@@ -61,6 +61,8 @@ class Trial {
 
   /// Another view of the same run: shares everything read so far, is pinned by itself.
   std::unique_ptr<Trial> view() const;
+  /// Whether a guard (pins.h) pins the view at present.
+  bool pinned() const noexcept;
   const std::string& name() const noexcept;
   std::string location() const;
   /// The format of the run: "cupel".
