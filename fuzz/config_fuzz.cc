@@ -58,10 +58,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const cupel::UsageError&) {
   }
   static MemoryFile file;
-  const cupel::LoadedRules loaded = cupel::load_rules(
-      {.config = file.holding(text)}, cupel::builtin_rules(), [](const std::string& path) {
-        return cupel::RuleFile{.errors = {{.file = path, .message = "no rules"}}};
-      });
+  const auto read = [](const std::string& path) {
+    return cupel::RuleFile{.errors = {{.file = path, .message = "no rules"}}};
+  };
+  const cupel::LoadedRules loaded =
+      cupel::load_rules({.config = file.holding(text)}, cupel::builtin_rules(), {{".lua", read}});
   check(loaded.errors, text);
   check(loaded.warnings, text);
   return 0;

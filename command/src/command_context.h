@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cupel/core/printer.h"
+#include "cupel/rules/load_rules.h"
 #include "cupel/rules/rule_catalog.h"
 
 namespace cupel::command_detail {
@@ -20,6 +21,8 @@ struct Program {
   /// Each function adds a command that only this program has. These commands come first in the
   /// help.
   std::vector<void (*)(CommandLine&)> own_commands = {};
+  /// The readers of files of rules in further languages than Lua.
+  RuleFileReaders rule_files = {};
 };
 
 /// What a command runs with. A copy borrows the program and both streams.

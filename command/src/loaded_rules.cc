@@ -1,7 +1,7 @@
 // Loads the rules of `watch` and `check`, and reports all mistakes of the SPECs, the configuration
-// file and the Lua files at once. With --json the errors are the output of the command, otherwise
-// they are messages. Warnings are log messages in both cases, so that they are never mixed with
-// results. Everything runs in the thread of the command.
+// file and the files of rules at once. With --json the errors are the output of the command,
+// otherwise they are messages. Warnings are log messages in both cases, so that they are never
+// mixed with results. Everything runs in the thread of the command.
 
 #include "loaded_rules.h"
 
@@ -52,6 +52,12 @@ std::vector<std::shared_ptr<const RuleDefinition>> shown_rules(const RuleCatalog
   return catalog.definitions(Definitions::Practical);
 }
 
+RuleFileReaders rule_file_readers(const Program& program, const ScriptLimits& limits) {
+  RuleFileReaders readers = {lua_rule_reader(limits)};
+  readers.insert(readers.end(), program.rule_files.begin(), program.rule_files.end());
+  return readers;
+}
+
 ScriptLimits parse_script_limits(const std::string& text) {
   RuleParameters given;
   for (const std::string_view entry :
@@ -88,7 +94,8 @@ std::optional<std::vector<RuleConfiguration>> load_rules_or_report(const AskedRu
                                                                    bool json,
                                                                    const CommandContext& context) {
   const ScriptLimits limits = parse_script_limits(asked.script_limits);
-  LoadedRules loaded = load_rules(asked.sources, context.program.rules, lua_rule_reader(limits));
+  LoadedRules loaded =
+      load_rules(asked.sources, context.program.rules, rule_file_readers(context.program, limits));
   report_warnings(loaded.warnings);
   if (!loaded.errors.empty()) {
     report_errors(loaded.errors, json, context);

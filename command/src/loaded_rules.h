@@ -32,6 +32,9 @@ void report_errors(const std::vector<RuleProblem>& errors, bool json,
 /// Logs a warning for each.
 void report_warnings(const std::vector<RuleProblem>& warnings);
 
+/// Returns the reader of files in Lua, then those of the program.
+RuleFileReaders rule_file_readers(const Program& program, const ScriptLimits& limits = {});
+
 /// Returns the rules that a user can name: of each name the definition that load_rules() takes.
 std::vector<std::shared_ptr<const RuleDefinition>> shown_rules(const RuleCatalog& catalog);
 

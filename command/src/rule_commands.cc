@@ -11,12 +11,20 @@
 namespace cupel::command_detail {
 namespace {
 
+// "FILE.lua" or, of a program with readers of its own, "FILE.lua or FILE.py", each with `behind`.
+std::string file_forms(const Program& program, const std::string& behind) {
+  std::string text;
+  for (const RuleFileReader& reader : rule_file_readers(program))
+    text += (text.empty() ? "FILE" : " or FILE") + reader.ending + behind;
+  return text;
+}
+
 void add_rule_options(CLI::App* app, AskedRules& asked, const Program& program) {
   app->add_option("--rule", asked.sources.specs,
                   with_program_name(
-                      "NAME[,param=value…] or FILE.lua[:NAME][,param=value…]; may be given "
-                      "many times (see % rules); all: every rule of the program that requires no "
-                      "parameter",
+                      "NAME[,param=value…] or " + file_forms(program, "[:NAME][,param=value…]") +
+                          "; may be given many times (see % rules); all: every rule of the "
+                          "program that requires no parameter",
                       program))
       ->type_name("SPEC")
       ->allow_extra_args(false);
@@ -112,7 +120,8 @@ void add_rules(CommandLine& line) {
                "  % rules --new MyRule > my_rule.lua\n  % rules my_rule.lua",
                [options](const CommandContext& context) { return run_rules(*options, context); });
   app->add_option("NAME", options->name,
-                  "the rule to describe, in either form of its name, or FILE.lua[:NAME]");
+                  "the rule to describe, in either form of its name, or " +
+                      file_forms(line.program(), "[:NAME]"));
   app->add_option("--new", options->new_rule,
                   "write a template of a rule in Lua to the standard output, or to a file if the "
                   "name ends in .lua")

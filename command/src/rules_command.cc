@@ -1,7 +1,7 @@
 // `rules`: lists rules, describes one, writes the pages of all as Markdown, and writes a template
-// of a rule in Lua. The rules are those that the program knows by name, or those of a Lua file,
-// which is read and examined but judges nothing. Every mistake in the file is reported at once; a
-// file that cannot be written ends the command with an error.
+// of a rule in Lua. The rules are those that the program knows by name, or those of a file of
+// rules, which is read and examined but judges nothing. Every mistake in the file is reported at
+// once; a file that cannot be written ends the command with an error.
 
 #include <fcntl.h>
 
@@ -21,8 +21,6 @@
 #include "cupel/core/new_file.h"
 #include "cupel/core/printable.h"
 #include "cupel/rules/load_rules.h"
-#include "cupel/rules/rule_spec.h"
-#include "cupel/scripting/lua_rules.h"
 #include "exit_codes.h"
 #include "loaded_rules.h"
 #include "rule_page.h"
@@ -96,14 +94,15 @@ int print_list(const Definitions& rules, bool json, const CommandContext& contex
 
 // Reports the same errors as `watch` and `check` do for a rule that they cannot find.
 int report_unknown(const std::string& name, bool json, const CommandContext& context) {
-  report_errors(load_rules({.specs = {name}}, context.program.rules, lua_rule_reader()).errors,
-                json, context);
+  const LoadedRules loaded =
+      load_rules({.specs = {name}}, context.program.rules, rule_file_readers(context.program));
+  report_errors(loaded.errors, json, context);
   return kExitError;
 }
 
 // Describes the rule that the SPEC names, or lists those of its file.
-int print_lua_rules(const RuleSpec& spec, bool json, const CommandContext& context) {
-  const RuleFile file = read_lua_rules(spec.file);
+int print_rules_of_file(const RuleSpec& spec, bool json, const CommandContext& context) {
+  const RuleFile file = read_rule_file(spec.file, rule_file_readers(context.program));
   report_warnings(file.warnings);
   if (!file.errors.empty()) {
     report_errors(file.errors, json, context);
@@ -117,8 +116,8 @@ int print_lua_rules(const RuleSpec& spec, bool json, const CommandContext& conte
 }
 
 int print_named_rule(const std::string& name, bool json, const CommandContext& context) {
-  const RuleSpec spec = parse_rule_spec(name);
-  if (!spec.file.empty()) return print_lua_rules(spec, json, context);
+  const RuleSpec spec = parse_rule_spec(name, rule_file_readers(context.program));
+  if (!spec.file.empty()) return print_rules_of_file(spec, json, context);
   if (const auto rule = context.program.rules.find(spec.rule))
     return print_one(*rule, rule->name, json, context);
   const Mistake unknown = context.program.rules.mistake_in(spec.rule);

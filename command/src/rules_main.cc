@@ -6,8 +6,10 @@
 
 namespace cupel {
 
-int rules_main(int argc, char** argv, std::vector<RuleDefinition> definitions) {
-  return command_detail::command_main(argc, argv, {}, std::move(definitions));
+int rules_main(int argc, char** argv, std::vector<RuleDefinition> definitions,
+               RuleFileReaders rule_files) {
+  return command_detail::command_main(argc, argv, {.rule_files = std::move(rule_files)},
+                                      std::move(definitions));
 }
 
 }  // namespace cupel

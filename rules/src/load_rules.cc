@@ -1,10 +1,10 @@
-// Rules from SPECs, a configuration file and files in Lua, with every mistake in them.
+// Rules from SPECs, a configuration file and files of rules, with every mistake in them.
 //
 // One RuleLoader goes through the sources in order: entries of the configuration, then SPECs. Each
 // Request is resolved to a definition, its parameters are checked by the schema, and what the rule
 // needs is computed, so that nothing is left to fail when the rule is made but the runs. Mistakes
 // become problems with a place: those of a configuration have the line that the JSON document
-// knows, those of a Lua file come with the file, once for each file. Exceptions of the readers
+// knows, those of a file of rules come with the file, once for each file. Exceptions of the readers
 // (UsageError, errors of scripts) are caught here; only std::bad_alloc and the like are let out.
 // There is no state beyond a call.
 
@@ -22,7 +22,6 @@
 
 #include "configured_rule.h"
 #include "cupel/core/error.h"
-#include "cupel/rules/rule_spec.h"
 #include "rule_names.h"
 
 namespace cupel {
@@ -51,7 +50,7 @@ std::string without_prefix(std::string text, const std::string& file) {
 // A rule that is asked for, before it is known.
 struct Request {
   std::string rule;            // empty: the only rule of the file
-  std::string file = {};       // of a rule in Lua; empty: the catalog's
+  std::string file = {};       // that defines the rule; empty: the catalog's
   bool any_name_does = false;  // the only rule of the file is meant, whatever its name
   bool is_entry = false;       // of the configuration
   Definitions edition = Definitions::Practical;
@@ -60,11 +59,12 @@ struct Request {
 
 class RuleLoader {
  public:
-  RuleLoader(const RuleCatalog& catalog, const RuleFileReader& read_file)
-      : catalog_(catalog), read_file_(read_file) {}
+  RuleLoader(const RuleCatalog& catalog, const RuleFileReaders& readers)
+      : catalog_(catalog), readers_(readers) {}
 
   void load_configuration(const std::string& path);
   void load_spec(const std::string& text);
+  void load_spec(RuleSpec spec);
   LoadedRules finish();
 
  private:
@@ -78,7 +78,7 @@ class RuleLoader {
   const RuleFile& file_of(const Request& request, const Report& report);
 
   const RuleCatalog& catalog_;
-  const RuleFileReader& read_file_;
+  const RuleFileReaders& readers_;
   std::map<std::string, RuleFile> files_;
   bool has_set_ = false;
   LoadedRules loaded_;
@@ -89,7 +89,7 @@ class RuleLoader {
 const RuleFile& RuleLoader::file_of(const Request& request, const Report& report) {
   const auto [file, is_new] = files_.try_emplace(request.file);
   if (!is_new) return file->second;
-  file->second = read_file_(request.file);
+  file->second = read_rule_file(request.file, readers_);
   if (request.is_entry && !file->second.is_readable) {
     for (const RuleProblem& error : file->second.errors)
       report({.message = error.message, .parameter = "source_s3_uri"});
@@ -115,6 +115,10 @@ std::shared_ptr<const RuleDefinition> RuleLoader::definition_of(const Request& r
     return definitions.front();
   if (auto found = file.find(request.rule)) return found;
   if (!file.errors.empty()) return nullptr;  // the rule may be among those that are wrong
+  if (const auto other = file.other_names.find(request.rule); other != file.other_names.end()) {
+    loaded_.errors.push_back(other->second);
+    return nullptr;
+  }
   if (definitions.empty())
     report({.message = request.file + " has no rule", .parameter = "source_s3_uri"});
   else if (request.rule.empty())
@@ -166,24 +170,27 @@ void RuleLoader::load_set() {
 }
 
 void RuleLoader::load_spec(const std::string& text) {
+  try {
+    load_spec(parse_rule_spec(text, readers_));
+  } catch (const UsageError& error) {
+    loaded_.errors.push_back({.message = error.what()});
+  }
+}
+
+void RuleLoader::load_spec(RuleSpec spec) {
   const Report report = [this](Mistake mistake) {
     loaded_.errors.push_back(
         {.message = std::move(mistake.message), .hint = std::move(mistake.hint)});
   };
-  try {
-    RuleSpec spec = parse_rule_spec(text);
-    if (spec.file.empty() && spec.rule == kSetOfRules) {
-      if (spec.parameters.empty()) return load_set();
-      return report({.message = "--rule all takes no parameters; a --rule of its own gives them to "
-                                "a rule"});
-    }
-    Request request{.rule = std::move(spec.rule), .file = std::move(spec.file)};
-    request.use.other_trials = rules_detail::take_other_trials(spec.parameters);
-    request.use.parameters = std::move(spec.parameters);
-    load(std::move(request), report);
-  } catch (const UsageError& error) {
-    report({.message = error.what()});
+  if (spec.file.empty() && spec.rule == kSetOfRules) {
+    if (spec.parameters.empty()) return load_set();
+    return report({.message = "--rule all takes no parameters; a --rule of its own gives them to "
+                              "a rule"});
   }
+  Request request{.rule = std::move(spec.rule), .file = std::move(spec.file)};
+  request.use.other_trials = rules_detail::take_other_trials(spec.parameters);
+  request.use.parameters = std::move(spec.parameters);
+  load(std::move(request), report);
 }
 
 // ---- The configuration
@@ -252,7 +259,7 @@ void RuleLoader::load_configuration(const std::string& path) {
   } catch (const UsageError& error) {
     errors.push_back({.file = path, .message = without_prefix(error.what(), path)});
   }
-  // The problems of the Lua files of its entries follow.
+  // The problems of the files of its entries follow.
   loaded_.errors.insert(loaded_.errors.begin(), errors.begin(), errors.end());
   loaded_.warnings.insert(loaded_.warnings.begin(), warnings.begin(), warnings.end());
 }
@@ -273,11 +280,35 @@ std::shared_ptr<const RuleDefinition> RuleFile::find(std::string_view name) cons
   return rules_detail::find_by_name(definitions, name, [](const RuleDefinition&) { return true; });
 }
 
+RuleFile read_rule_file(const std::string& path, const RuleFileReaders& readers) {
+  const auto by_ending = std::ranges::find_if(
+      readers, [&path](const RuleFileReader& each) { return path.ends_with(each.ending); });
+  if (by_ending != readers.end()) return by_ending->read(path);
+  if (!readers.empty()) return readers.front().read(path);
+  RuleFile unread;
+  unread.errors.push_back({.file = path, .message = "there is no reader for files of rules"});
+  unread.is_readable = false;
+  return unread;
+}
+
+RuleSpec parse_rule_spec(std::string_view text, const RuleFileReaders& readers) {
+  std::vector<std::string> endings;
+  for (const RuleFileReader& reader : readers) endings.push_back(reader.ending);
+  return parse_rule_spec(text, endings);
+}
+
 LoadedRules load_rules(const RuleSources& sources, const RuleCatalog& catalog,
-                       const RuleFileReader& read_file) {
-  RuleLoader loader(catalog, read_file);
+                       const RuleFileReaders& readers) {
+  RuleLoader loader(catalog, readers);
   if (!sources.config.empty()) loader.load_configuration(sources.config);
   for (const std::string& spec : sources.specs) loader.load_spec(spec);
+  return loader.finish();
+}
+
+LoadedRules load_rule(const RuleSpec& spec, const RuleCatalog& catalog,
+                      const RuleFileReaders& readers) {
+  RuleLoader loader(catalog, readers);
+  loader.load_spec(spec);
   return loader.finish();
 }
 

@@ -26,8 +26,10 @@ Rule::~Rule() = default;
 
 std::string Rule::rule_name() const { return name_.empty() ? class_name(typeid(*this)) : name_; }
 
+void Rule::wait_for_step(std::int64_t step) const { base_->wait_for_steps({step}); }
+
 Verdict Rule::invoke(std::int64_t step) {
-  base_->wait_for_steps({step});
+  wait_for_step(step);
   Verdict verdict = RuleEvaluation(*this).at_step(step, RunFollower(*base_).snapshot());
   if (verdict.fired()) throw RuleEvaluationConditionMet(rule_name(), step, verdict.ends_rule());
   return verdict;

@@ -1,5 +1,7 @@
 #include "cupel/rules/rule_spec.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -19,14 +21,18 @@ std::optional<std::size_t> equals_sign(std::string_view piece) {
   return is_identifier(name) ? std::optional(equals) : std::nullopt;
 }
 
+// Where the name of a file ends at the beginning of the text; 0 if there is none.
+std::size_t end_of_file(std::string_view text, std::string_view ending) {
+  if (text.ends_with(ending)) return text.size();
+  const std::size_t colon = text.rfind(std::string(ending) + ':');
+  return colon == std::string::npos ? 0 : colon + ending.size();
+}
+
 // Moves the file out of what was read as the name of the rule, if it is one.
-void take_file(RuleSpec& spec) {
-  constexpr std::string_view kEnding = ".lua";
+void take_file(RuleSpec& spec, std::span<const std::string> endings) {
   const std::string text = spec.rule;
-  const std::size_t colon = text.rfind(".lua:");
-  const std::size_t end = text.ends_with(kEnding)      ? text.size()
-                          : colon != std::string::npos ? colon + kEnding.size()
-                                                       : 0;
+  std::size_t end = 0;
+  for (const std::string& ending : endings) end = std::max(end, end_of_file(text, ending));
   if (end == 0) return;
   spec.file = text.substr(0, end);
   spec.rule = end < text.size() ? text.substr(end + 1) : "";
@@ -34,7 +40,7 @@ void take_file(RuleSpec& spec) {
 
 }  // namespace
 
-RuleSpec parse_rule_spec(std::string_view text) {
+RuleSpec parse_rule_spec(std::string_view text, std::span<const std::string> endings) {
   const auto fail = [text](const std::string& what) {
     throw UsageError("rule \"" + std::string(text) + "\": " + what);
   };
@@ -65,8 +71,13 @@ RuleSpec parse_rule_spec(std::string_view text) {
     }
     if (more && rest.empty() && value != nullptr) *value += ",";
   }
-  take_file(spec);
+  take_file(spec, endings);
   return spec;
+}
+
+RuleSpec parse_rule_spec(std::string_view text) {
+  static const std::array<std::string, 1> kLua = {".lua"};
+  return parse_rule_spec(text, kLua);
 }
 
 }  // namespace cupel

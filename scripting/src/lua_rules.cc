@@ -57,8 +57,9 @@ RuleFile read_lua_rules(const std::string& path, const ScriptLimits& limits,
 }
 
 RuleFileReader lua_rule_reader(const ScriptLimits& limits, const StoreSchemes& schemes) {
-  return
-      [limits, schemes](const std::string& path) { return read_lua_rules(path, limits, schemes); };
+  return {.ending = ".lua", .read = [limits, schemes](const std::string& path) {
+            return read_lua_rules(path, limits, schemes);
+          }};
 }
 
 }  // namespace cupel

@@ -237,7 +237,7 @@ TEST(RulesCommand, a_description_ends_what_json_says_and_stands_within_80_column
 
 TEST(RulesCommand, what_it_prints_to_be_copied_is_accepted) {
   const auto errors_of = [](const std::string& spec) {
-    return to_json(load_rules({.specs = {spec}}, builtin_rules(), lua_rule_reader()).errors);
+    return to_json(load_rules({.specs = {spec}}, builtin_rules(), {lua_rule_reader()}).errors);
   };
   for (const auto& rule : builtin_rules().definitions(Definitions::Practical)) {
     const std::string text = run({"rules", rule->name}).out;

@@ -108,7 +108,7 @@ std::size_t compare(const std::string& first, const std::string& second,
 std::set<std::string> found_by(const std::string& rule, const std::string& run) {
   const auto trial = create_trial(run);
   RuleRunner runner(*trial, {.wait = false});
-  runner.add(load_rules({.specs = {rule}}, builtin_rules(), lua_rule_reader()).rules.at(0));
+  runner.add(load_rules({.specs = {rule}}, builtin_rules(), {lua_rule_reader()}).rules.at(0));
   std::set<std::string> tensors;
   runner.run([&tensors](const VerdictLine& line) {
     for (const Finding& finding : line.tensors) tensors.insert(finding.tensor);

@@ -80,8 +80,10 @@ RuleFile read_file(const std::string& path) {
   return file;
 }
 
+RuleFileReaders readers() { return {{.ending = ".lua", .read = read_file}}; }
+
 LoadedRules load_specs(const std::vector<std::string>& specs) {
-  return load_rules({.specs = specs}, catalog(), read_file);
+  return load_rules({.specs = specs}, catalog(), readers());
 }
 
 std::vector<std::string> texts_of(const std::vector<RuleProblem>& problems) {
@@ -148,7 +150,7 @@ TEST(LoadRules, hands_over_the_paths_of_other_runs) {
 
 TEST(LoadRules, gives_other_runs_as_a_parameter_to_a_rule_that_has_one) {
   const LoadedRules loaded =
-      load_rules({.specs = {"SimilarAcrossRuns,other_trial_0=runs/a"}}, builtin_rules(), read_file);
+      load_rules({.specs = {"SimilarAcrossRuns,other_trial_0=runs/a"}}, builtin_rules(), readers());
   ASSERT_THAT(loaded.rules, SizeIs(1));
   EXPECT_THAT(loaded.rules[0].all_parameters(), ElementsAre(Pair("other_trials", "runs/a")));
   EXPECT_THAT(loaded.rules[0].other_trials, ElementsAre("runs/a"));
@@ -166,14 +168,14 @@ TEST(LoadRules, takes_rules_of_files_by_name_or_the_only_one) {
 }
 
 TEST(LoadRules, prefers_the_exact_name_of_a_rule_in_a_file) {
-  const RuleFileReader read = [](const std::string&) {
+  const auto read = [](const std::string&) {
     RuleFile file;
     for (const char* name : {"TooLarge", "too_large"})
       file.definitions.push_back(std::make_shared<const RuleDefinition>(rule_named(name)));
     return file;
   };
   const LoadedRules loaded =
-      load_rules({.specs = {"f.lua:too_large", "f.lua:TooLarge"}}, catalog(), read);
+      load_rules({.specs = {"f.lua:too_large", "f.lua:TooLarge"}}, catalog(), {{".lua", read}});
   EXPECT_THAT(names_of(loaded), ElementsAre("too_large", "TooLarge"));
 }
 
@@ -198,7 +200,7 @@ TEST(LoadRules, reports_what_the_own_check_of_a_rule_throws) {
     throw std::out_of_range("p is too long");
   };
   throwing.add(std::move(definition));
-  const LoadedRules loaded = load_rules({.specs = {"Throws", "Nothing"}}, throwing, read_file);
+  const LoadedRules loaded = load_rules({.specs = {"Throws", "Nothing"}}, throwing, readers());
   EXPECT_THAT(loaded.rules, IsEmpty());
   EXPECT_THAT(texts_of(loaded.errors),
               ElementsAre(HasSubstr("p is too long"), HasSubstr("Nothing")));
@@ -214,14 +216,45 @@ TEST(LoadRules, reports_names_that_a_file_does_not_have) {
 
 TEST(LoadRules, reads_a_file_once_and_reports_its_errors_once) {
   int reads = 0;
-  const LoadedRules loaded = load_rules({.specs = {"bad.lua:A", "bad.lua:B", "bad.lua"}}, catalog(),
-                                        [&](const std::string& path) {
-                                          ++reads;
-                                          return read_file(path);
-                                        });
+  const auto read = [&](const std::string& path) {
+    ++reads;
+    return read_file(path);
+  };
+  const LoadedRules loaded =
+      load_rules({.specs = {"bad.lua:A", "bad.lua:B", "bad.lua"}}, catalog(), {{".lua", read}});
   EXPECT_EQ(reads, 1);
   EXPECT_THAT(texts_of(loaded.errors),
               ElementsAre("bad.lua:2: no value, in \"x =\"", "bad.lua:7: no name; add one"));
+}
+
+TEST(LoadRules, reads_a_file_by_the_reader_of_its_ending) {
+  const auto reader_of = [](const char* name) {
+    return [name](const std::string&) {
+      RuleFile file;
+      file.definitions.push_back(std::make_shared<const RuleDefinition>(rule_named(name)));
+      return file;
+    };
+  };
+  const RuleFileReaders two = {{".lua", reader_of("FromLua")}, {".py", reader_of("FromPython")}};
+  EXPECT_THAT(names_of(load_rules({.specs = {"a.py", "a.lua", "a.py:FromPython"}}, catalog(), two)),
+              ElementsAre("FromPython", "FromLua", "FromPython#2"));
+}
+
+TEST(LoadRules, reports_the_place_of_a_name_that_is_no_rule) {
+  const auto read = [](const std::string& path) {
+    RuleFile file = read_file("one.lua");
+    file.other_names["Helper"] = {.file = path, .line = 4, .message = "Helper is no rule"};
+    return file;
+  };
+  EXPECT_THAT(texts_of(load_rules({.specs = {"f.lua:Helper"}}, catalog(), {{".lua", read}}).errors),
+              ElementsAre("f.lua:4: Helper is no rule"));
+}
+
+TEST(LoadRules, loads_one_rule_that_a_program_has_put_together) {
+  const LoadedRules loaded =
+      load_rule({.rule = "Texts", .parameters = {{"a", "x,b=y"}}}, catalog(), readers());
+  EXPECT_THAT(texts_of(loaded.errors), IsEmpty());
+  EXPECT_THAT(loaded.rules.at(0).parameters, ElementsAre(Pair("a", "x,b=y")));
 }
 
 TEST(LoadRules, reports_what_the_needs_of_a_rule_throw) {
@@ -229,7 +262,7 @@ TEST(LoadRules, reports_what_the_needs_of_a_rule_throw) {
   RuleDefinition definition = rule_named("Fails");
   definition.needs_of = [](const ParameterValues&) -> RuleNeeds { throw Error("no needs today"); };
   rules.add(definition);
-  const LoadedRules loaded = load_rules({.specs = {"Fails"}}, rules, read_file);
+  const LoadedRules loaded = load_rules({.specs = {"Fails"}}, rules, readers());
   EXPECT_THAT(texts_of(loaded.errors), ElementsAre("no needs today"));
   EXPECT_THAT(loaded.rules, IsEmpty());
 }
@@ -244,7 +277,7 @@ TEST(LoadRules, reports_what_the_needs_of_a_rule_in_a_file_throw_with_the_place)
     };
     return RuleFile{{std::make_shared<const RuleDefinition>(std::move(definition))}, {}, {}};
   };
-  EXPECT_THAT(texts_of(load_rules({.specs = {"f.lua"}}, catalog(), read).errors),
+  EXPECT_THAT(texts_of(load_rules({.specs = {"f.lua"}}, catalog(), {{".lua", read}}).errors),
               ElementsAre("f.lua:3: no needs, in \"x\""));
 }
 
@@ -265,7 +298,7 @@ class Configurations : public ::testing::Test {
  protected:
   LoadedRules load(std::string_view json, const std::vector<std::string>& specs = {}) {
     std::ofstream(path_) << json;
-    return load_rules({.specs = specs, .config = path_}, catalog(), read_file);
+    return load_rules({.specs = specs, .config = path_}, catalog(), readers());
   }
   // The only rule of a configuration, by its entry without the name.
   RuleConfiguration rule_with(const std::string& rest) {
@@ -506,7 +539,7 @@ TEST_F(Configurations, hold_at_most_what_they_may) {
 
 TEST_F(Configurations, that_cannot_be_read_are_named) {
   const LoadedRules loaded =
-      load_rules({.specs = {"Limits"}, .config = "/nowhere/rules.json"}, catalog(), read_file);
+      load_rules({.specs = {"Limits"}, .config = "/nowhere/rules.json"}, catalog(), readers());
   EXPECT_THAT(texts_of(loaded.errors),
               ElementsAre(StartsWith("/nowhere/rules.json: the configuration cannot be read")));
   EXPECT_THAT(names_of(loaded), ElementsAre("Limits"));

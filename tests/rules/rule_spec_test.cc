@@ -44,9 +44,10 @@ TEST(RuleSpec, what_cannot_be_read_is_an_error) {
     EXPECT_THROW(parse_rule_spec(text), UsageError) << text;
 }
 
-TEST(RuleSpec, a_file_of_rules_in_lua_comes_before_the_name) {
-  const auto parts = [](const char* text) {
-    const RuleSpec spec = parse_rule_spec(text);
+TEST(RuleSpec, a_file_of_rules_comes_before_the_name) {
+  const std::vector<std::string> endings = {".lua", ".py"};
+  const auto parts = [&endings](const char* text) {
+    const RuleSpec spec = parse_rule_spec(text, endings);
     return spec.file + "|" + spec.rule + "|" + std::to_string(spec.parameters.size());
   };
   EXPECT_EQ(parts("my.lua"), "my.lua||0");
@@ -55,6 +56,14 @@ TEST(RuleSpec, a_file_of_rules_in_lua_comes_before_the_name) {
   EXPECT_EQ(parts("my.lua,a=1,b=x.lua"), "my.lua||2");
   EXPECT_EQ(parts("s3://bucket/my.lua:Name"), "s3://bucket/my.lua|Name|0");
   EXPECT_EQ(parts("lua"), "|lua|0");
+  EXPECT_EQ(parts("my.py:Name,a=1"), "my.py|Name|1");
+  EXPECT_EQ(parts("my.py:a.lua"), "my.py:a.lua||0");
+  EXPECT_EQ(parts("my.txt:Name"), "|my.txt:Name|0");
+}
+
+TEST(RuleSpec, of_a_file_in_lua_is_read_without_a_list_of_endings) {
+  EXPECT_EQ(parse_rule_spec("my.lua:Name").file, "my.lua");
+  EXPECT_EQ(parse_rule_spec("my.lua:Name").rule, "Name");
 }
 
 }  // namespace

@@ -273,7 +273,7 @@ TEST(LuaRuleErrors, a_tensor_that_is_saved_later_is_not_proposed) {
 // ---- needs ----
 
 LoadedRules loaded(const std::string& spec, const ScriptLimits& limits = {}) {
-  return load_rules({.specs = {spec}}, builtin_rules(), lua_rule_reader(limits));
+  return load_rules({.specs = {spec}}, builtin_rules(), {lua_rule_reader(limits)});
 }
 
 TEST(LuaRuleErrors, of_needs_have_their_place) {

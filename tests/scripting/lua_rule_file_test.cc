@@ -99,7 +99,7 @@ TEST(LuaRuleFile, is_read_by_the_schemes_that_are_passed) {
   const RuleFiles files;
   const std::string location = "dir://" + files.write("rule.lua", rule_file_with("name = 'Far'"));
   const StoreSchemes schemes = {directory_scheme()};
-  EXPECT_EQ(lua_rule_reader({}, schemes)(location).definitions.at(0)->name, "Far");
+  EXPECT_EQ(lua_rule_reader({}, schemes).read(location).definitions.at(0)->name, "Far");
   EXPECT_THAT(errors_text(read_lua_rules(location)), HasSubstr("cannot open dir:// locations"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "cupel/rules/load_rules.h"
 #include "cupel/rules/rule_definition.h"
 
 namespace cupel {
@@ -24,6 +25,10 @@ namespace cupel {
 /// an error; 130 interrupted. Throws nothing. A definition whose name a built-in rule or another
 /// definition has, or that cannot make a rule (RuleCatalog::add()), is an error: every such
 /// definition is reported, and no command runs.
-int rules_main(int argc, char** argv, std::vector<RuleDefinition> definitions);
+///
+/// `rule_files` read files of rules in further languages than Lua: `--rule FILE.py:NAME` is read by
+/// the reader of the ending ".py".
+int rules_main(int argc, char** argv, std::vector<RuleDefinition> definitions,
+               RuleFileReaders rule_files = {});
 
 }  // namespace cupel

@@ -76,6 +76,11 @@ class Rule {
   /// does not come.
   Verdict invoke(std::int64_t step);
 
+ protected:
+  /// Waits for invoke() until the base trial has the step; throws as Trial::wait_for_steps() does.
+  /// A rule that needs to do more while it waits replaces it.
+  virtual void wait_for_step(std::int64_t step) const;
+
  private:
   friend class RuleEvaluation;
   friend struct rules_detail::RuleTexts;

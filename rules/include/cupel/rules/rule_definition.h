@@ -27,7 +27,7 @@ std::string_view to_string(Definitions edition) noexcept;
 /// What a rule is: its name and page, the schema of its parameters, what it needs, how to make it.
 ///
 /// Built-in rules, rules in C++ of a program's own (define_rule() in option_parameter.h) and rules
-/// in Lua files (read_lua_rules() of the room scripting) all have this form. A definition is
+/// in files (read_rule_file()) all have this form. A definition is
 /// immutable once it is in a RuleCatalog, and any thread may use it.
 struct RuleDefinition {
   std::string name;  ///< "VanishingGradient"; users may also write "vanishing_gradient".
@@ -40,7 +40,7 @@ struct RuleDefinition {
   std::string example = {};  ///< A SPEC with everything that the rule requires. May be empty.
   std::vector<Parameter> parameters = {};
   std::size_t other_trials = 0;  ///< The least number of other runs that the rule compares with.
-  std::string file = {};         ///< The Lua file that defines the rule. Empty: C++.
+  std::string file = {};         ///< The file that defines the rule. Empty: C++.
   /// Tells the code of the rule from other code of the same name: a runner does not resume with the
   /// state that it kept for other code. Empty for rules in C++.
   std::string fingerprint = {};

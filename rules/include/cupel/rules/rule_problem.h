@@ -8,7 +8,7 @@ namespace cupel {
 
 /// An error or a warning about rules, with the place that it is about.
 struct RuleProblem {
-  std::string file = {};         ///< The configuration or the Lua file. Empty: a SPEC.
+  std::string file = {};         ///< The configuration or the file of rules. Empty: a SPEC.
   std::int64_t line = 0;         ///< The line in the file, from 1. 0: not known.
   std::string source_line = {};  ///< The text of that line, without the blanks around it.
   std::string message = {};
