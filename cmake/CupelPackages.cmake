@@ -1,10 +1,18 @@
 # Packages, made by `cpack` from a build of the preset `package`: cupel, the command alone, as .deb and as an archive
 # to be unpacked anywhere; libcupel-dev, all that a project needs to use cupel, as .deb.
 
-# cupel_install_licence(FILE NAME): installs FILE with the command, as NAME. A package is not made without it.
+# Where a package has the licences: beside the command, and in a wheel's metadata.
+set(licences ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+if(SKBUILD AND CUPEL_STATIC)
+  set(licences ${SKBUILD_METADATA_DIR}/licenses/libraries COMPONENT python)
+  file(GLOB nanobind_licence ${nanobind_ROOT}/../../nanobind-*.dist-info/licenses/LICENSE)
+  install(FILES ${nanobind_licence} RENAME nanobind.txt DESTINATION ${licences})
+endif()
+
+# cupel_install_licence(FILE NAME): installs FILE with what is linked with it, as NAME. A package is not made without it.
 function(cupel_install_licence file name)
   if(EXISTS ${file})
-    install(FILES ${file} RENAME ${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+    install(FILES ${file} RENAME ${name} DESTINATION ${licences})
   elseif(CUPEL_STATIC)
     message(FATAL_ERROR "${file} is missing: a package contains the licence of each library in the command")
   endif()
@@ -23,7 +31,7 @@ foreach(prefix IN LISTS CUPEL_CACHED_PREFIXES)
   elseif(prefix MATCHES "/sol2-[^/]*$")
     cupel_install_licence(${prefix}/share/doc/sol2-dev/copyright sol2.txt)
   elseif(EXISTS ${prefix}/share/doc/aws-crt)
-    install(DIRECTORY ${prefix}/share/doc/aws-crt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupel/licences COMPONENT cli)
+    install(DIRECTORY ${prefix}/share/doc/aws-crt DESTINATION ${licences})
   elseif(CUPEL_STATIC AND CUPEL_WITH_S3 AND prefix MATCHES "/aws-crt-[^/]*$")
     message(WARNING "${prefix} has no licences: remove the folder and run scripts/bootstrap.sh package again")
   endif()

@@ -8,7 +8,9 @@ set(CUPEL_PYTHON_OFF)
 
 set(found OFF)
 set(problem "Python's headers and nanobind were not found (scripts/bootstrap.sh python)")
-if(CUPEL_WITH_PYTHON)  # AUTO counts as true
+if(CUPEL_WITH_PYTHON STREQUAL "AUTO" AND NOT PROJECT_IS_TOP_LEVEL)
+  set(problem "cupel is a part of another project")
+elseif(CUPEL_WITH_PYTHON)  # AUTO counts as true
   if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
     set(Python_EXECUTABLE /usr/bin/python3)
   endif()
@@ -18,12 +20,13 @@ if(CUPEL_WITH_PYTHON)  # AUTO counts as true
   endif()
   find_package(Python 3.10 QUIET COMPONENTS Interpreter ${module_component})
   if(Python_FOUND)
-    # pip's build environment has nanobind; in a build by hand it is in the environment of bootstrap.sh.
+    # The environment of bootstrap.sh has nanobind; its path stays the same, so ccache has its objects for pip as well,
+    # whose build environments have nanobind at another path each time. Where there is none, pip's is taken.
     execute_process(COMMAND bash ${PROJECT_SOURCE_DIR}/scripts/bootstrap.sh --print-python
       OUTPUT_VARIABLE CUPEL_PYTHON_ENVIRONMENT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     set(interpreters ${Python_EXECUTABLE})
     if(CUPEL_PYTHON_ENVIRONMENT)
-      list(APPEND interpreters ${CUPEL_PYTHON_ENVIRONMENT}/bin/python)
+      list(PREPEND interpreters ${CUPEL_PYTHON_ENVIRONMENT}/bin/python)
     endif()
     foreach(interpreter IN LISTS interpreters)
       if(NOT nanobind_ROOT)

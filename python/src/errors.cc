@@ -5,11 +5,11 @@
 #include "cupel/core/error.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
 #include <exception>
 #include <string>
 
+#include "log_lines.h"
 #include "mode_caster.h"
 #include "parts.h"
 
@@ -18,12 +18,18 @@ namespace nb = nanobind;
 namespace cupel::python {
 namespace {
 
+// Text of a file or of the system, which may be no UTF-8.
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()),
+                                        "backslashreplace"));
+}
+
 // Sets the exception of Python. `attributes` are those of the class `name` in cupel.exceptions.
 void raise(const char* name, const Error& error, const nb::dict& attributes) {
   const nb::module_ exceptions = nb::module_::import_("cupel.exceptions");
   const nb::object type = exceptions.attr(name);
   const nb::object instance =
-      exceptions.attr("_restore")(type, nb::make_tuple(nb::str(error.what())), attributes);
+      exceptions.attr("_restore")(type, nb::make_tuple(text(error.what())), attributes);
   PyErr_SetObject(type.ptr(), instance.ptr());
 }
 
@@ -36,7 +42,7 @@ nb::dict of_step(std::int64_t step, Mode mode) {
 
 nb::dict of_tensor(const TensorUnavailableForStep& error) {
   nb::dict attributes = of_step(error.step, error.mode);
-  attributes["tname"] = error.name;
+  attributes["tname"] = text(error.name);
   attributes["has_reductions"] = error.has_reductions;
   return attributes;
 }
@@ -54,7 +60,7 @@ void translate_step_error(const std::exception_ptr& thrown) {
     attributes["last_step"] = e.last_step;
     raise("NoMoreData", e, attributes);
   } catch (const TensorUnavailable& e) {
-    attributes["tname"] = e.name;
+    attributes["tname"] = text(e.name);
     raise("TensorUnavailable", e, attributes);
   } catch (const ShapeUnavailableForStep& e) {
     raise("ShapeUnavailableForStep", e, of_tensor(e));
@@ -68,34 +74,37 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     translate_step_error(thrown);
   } catch (const StoreError& e) {
-    attributes["key"] = e.key;
-    attributes["location"] = e.location;
+    attributes["key"] = text(e.key);
+    attributes["location"] = text(e.location);
     attributes["retryable"] = e.retryable;
     raise("StoreError", e, attributes);
   } catch (const InvalidCollectionConfiguration& e) {
-    attributes["c_name"] = e.name;
+    attributes["c_name"] = text(e.name);
     raise("InvalidCollectionConfiguration", e, attributes);
   } catch (const InsufficientInformationForRuleInvocation& e) {
-    attributes["rule_name"] = e.rule;
-    attributes["message"] = e.what();
+    attributes["rule_name"] = text(e.rule);
+    attributes["message"] = text(e.what());
     raise("InsufficientInformationForRuleInvocation", e, attributes);
+  } catch (const OutDirError& e) {
+    raise("SMDebugRuntimeError", e, attributes);
   } catch (const UsageError& e) {
     raise("SMDebugValueError", e, attributes);
   } catch (const InvalidWorker& e) {
-    attributes["worker"] = e.worker;
+    attributes["worker"] = text(e.worker);
     raise("InvalidWorker", e, attributes);
   } catch (const MissingCollectionFiles& e) {
     raise("MissingCollectionFiles", e, attributes);
   } catch (const FormatError& e) {
-    attributes["message"] = e.what();
-    attributes["file"] = e.file;
+    attributes["message"] = text(e.what());
+    attributes["file"] = text(e.file);
     attributes["offset"] = e.offset;
-    raise("FormatError", e, attributes);
+    raise(dynamic_cast<const DamagedValue*>(&e) != nullptr ? "DamagedValue" : "FormatError", e,
+          attributes);
   } catch (const IndexReaderException& e) {
-    attributes["message"] = e.what();
+    attributes["message"] = text(e.what());
     raise("IndexReaderException", e, attributes);
   } catch (const RuleEvaluationConditionMet& e) {
-    attributes["rule_name"] = e.rule;
+    attributes["rule_name"] = text(e.rule);
     attributes["step"] = e.step;
     attributes["end_of_rule"] = e.end_of_rule;
     raise("RuleEvaluationConditionMet", e, attributes);
@@ -106,6 +115,9 @@ void translate(const std::exception_ptr& thrown, void*) {
 
 }  // namespace
 
-void add_errors(nb::module_&) { nb::register_exception_translator(translate); }
+void add_errors(nb::module_& module) {
+  nb::register_exception_translator(translate);
+  add_log_lines(module);
+}
 
 }  // namespace cupel::python

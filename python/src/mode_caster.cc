@@ -8,16 +8,19 @@ namespace nb = nanobind;
 namespace cupel::python {
 namespace {
 
-// The members of ModeKeys, by the value of each. They live as long as the interpreter.
-const std::array<PyObject*, 5>& mode_keys() {
-  static const std::array<PyObject*, 5> keys = [] {
-    std::array<PyObject*, 5> made{};
-    const nb::object type = nb::module_::import_("cupel.core.modes").attr("ModeKeys");
-    for (const Mode mode : kAllModes)
-      made.at(static_cast<std::size_t>(mode)) = type(static_cast<int>(mode)).release().ptr();
-    return made;
-  }();
-  return keys;
+using ModeTable = std::array<PyObject*, 5>;
+
+// The members of ModeKeys, by the value of each. They live as long as the interpreter. The GIL
+// guards the table. A static initializer would deadlock: while the import runs Python code, another
+// thread may take the GIL and wait for the initializer.
+const ModeTable& mode_keys() {
+  static constinit ModeTable keys{};
+  if (keys.back() != nullptr) return keys;
+  ModeTable made{};
+  const nb::object type = nb::module_::import_("cupel.core.modes").attr("ModeKeys");
+  for (const Mode mode : kAllModes)
+    made.at(static_cast<std::size_t>(mode)) = type(static_cast<int>(mode)).release().ptr();
+  return keys = made;
 }
 
 }  // namespace
