@@ -1,4 +1,7 @@
-"""The exceptions of cupel. Names, bases and attributes are those of the SDK that scripts are ported from."""
+"""The exceptions of cupel.
+
+Names, bases and attributes are those of the SDK that scripts are ported from.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Optional
 from .core.modes import ModeKeys
 
 __all__ = [
+    "DamagedValue",
     "Error",
     "FormatError",
     "IndexReaderException",
@@ -33,8 +37,8 @@ __all__ = [
 class SMDebugError(Exception):
     """The root of all exceptions that cupel raises."""
 
-    def __init__(self, message: str = "", **attributes: object) -> None:
-        super().__init__(message)
+    def __init__(self, *args: object, **attributes: object) -> None:
+        super().__init__(*args)
         self.__dict__.update(attributes)
 
     def __reduce__(self) -> tuple:
@@ -47,6 +51,10 @@ def _restore(kind: type, args: tuple, attributes: dict) -> SMDebugError:
     Exception.__init__(error, *args)
     error.__dict__.update(attributes)
     return error
+
+
+def _global_if_none(mode: Optional[ModeKeys]) -> ModeKeys:
+    return ModeKeys.GLOBAL if mode is None else mode
 
 
 Error = SMDebugError
@@ -69,23 +77,30 @@ class SMDebugNotImplementedError(SMDebugRuntimeError, NotImplementedError):
 
 
 class StoreError(SMDebugRuntimeError):
-    """A store failed: `key` names the object, `location` the store; `retryable` whether a retry may succeed."""
+    """A store failed: `key` names the object, and `location` the store.
 
-    def __init__(self, message: str, key: str = "", location: str = "", retryable: bool = False) -> None:
+    `retryable` is True where the same call may succeed later.
+    """
+
+    def __init__(
+        self, message: str, key: str = "", location: str = "", retryable: bool = False
+    ) -> None:
         super().__init__(message, key=key, location=location, retryable=retryable)
 
 
 class StepNotYetAvailable(SMDebugError):
     """The step has not been seen yet and may still come."""
 
-    def __init__(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> None:
+    def __init__(self, step: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL) -> None:
+        mode = _global_if_none(mode)
         super().__init__(f"step {step} of {mode.name} is not yet available", step=step, mode=mode)
 
 
 class StepUnavailable(SMDebugError):
     """The run has passed the step without saving it; the step will never exist."""
 
-    def __init__(self, step: int, mode: ModeKeys = ModeKeys.GLOBAL) -> None:
+    def __init__(self, step: int, mode: Optional[ModeKeys] = ModeKeys.GLOBAL) -> None:
+        mode = _global_if_none(mode)
         super().__init__(f"step {step} of {mode.name} was not saved", step=step, mode=mode)
 
 
@@ -93,8 +108,12 @@ class NoMoreData(SMDebugError):
     """The training has ended before the step."""
 
     def __init__(
-        self, step: int = -1, mode: ModeKeys = ModeKeys.GLOBAL, last_step: Optional[int] = None
+        self,
+        step: int = -1,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
+        last_step: Optional[int] = None,
     ) -> None:
+        mode = _global_if_none(mode)
         last = "" if last_step is None else f"; its last step is {last_step}"
         super().__init__(
             f"the training has ended before step {step} of {mode.name}{last}",
@@ -118,9 +137,10 @@ class TensorUnavailableForStep(SMDebugError):
         self,
         tname: str,
         step: int,
-        mode: ModeKeys = ModeKeys.GLOBAL,
+        mode: Optional[ModeKeys] = ModeKeys.GLOBAL,
         has_reductions: bool = False,
     ) -> None:
+        mode = _global_if_none(mode)
         also = "; only reductions of it were" if has_reductions else ""
         super().__init__(
             f"tensor {tname} was not saved at step {step} of {mode.name}{also}",
@@ -172,6 +192,10 @@ class FormatError(IndexReaderException):
         super().__init__(message)
         self.file = file
         self.offset = offset
+
+
+class DamagedValue(FormatError):
+    """One value of a run is damaged; the steps and the other values are readable."""
 
 
 class RuleEvaluationConditionMet(SMDebugError):

@@ -1,0 +1,1 @@
+"""Helpers for scripts that analyse runs."""

@@ -1,0 +1,5 @@
+"""What is saved of a tensor."""
+
+from .._native import ReductionConfig
+
+__all__ = ["ReductionConfig"]
