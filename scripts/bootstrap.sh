@@ -30,7 +30,7 @@ sets:
   boost   build, and what the room xgboost needs: Debian's XGBoost, and PyPI's for its tests
   python  torch and boost, and what the room python needs: Python's headers, nanobind, scikit-build-core, and what
           its tests need with both generations of the frameworks
-  package build, and what packages are made with: static libcurl and Highway, dpkg's tools
+  package build, and what packages and wheels are made with: static libcurl, Highway and Lua, dpkg's tools
   test    python, and the tools of the tests: GoogleTest, Google Benchmark, clang, python3, node, an S3 server
 
 environment:
@@ -224,11 +224,12 @@ installed_prefix() {
   echo "$found"
 }
 
-# Whether the user brings dependency $1 along. Packages are linked with the libcurl and Highway of these recipes: a
-# libcurl of the user may need libraries that other machines do not have. The Lua of the system serves as well as one of
-# the user.
+# Whether the user brings dependency $1 along. Packages and wheels are linked with the libcurl and Highway of these
+# recipes: a libcurl of the user may need libraries that other machines do not have. The Lua of the system serves as well
+# as one of the user, but in wheels: Debian's static one is not position-independent.
 is_users_own() {
   local folder folders
+  [[ $1 != lua || -z $for_packages ]] || return 1
   [[ $1 != lua ]] || ! pkg-config --exists lua5.4-c++ 2>/dev/null || return 0
   [[ $1 != curl && $1 != highway ]] || return 1
   IFS=':;' read -r -a folders <<<"${CMAKE_PREFIX_PATH:-}"
@@ -261,6 +262,8 @@ tool_prefix() {
   local key=${tool_packages[$1]} version='import sys; print(sys.version, sys.base_prefix)'
   [[ ${tool_registry[$1]} != PyPI ]] || key+=" $("$python" -c "$version" 2>/dev/null || true)"
   [[ ! -f $here/pypi-$1.txt ]] || key+=" $(<"$here/pypi-$1.txt")"
+  # The environment of the set python names the folders of torch and XGBoost.
+  [[ $1 != python ]] || key+=" $(tool_prefix torch) $(tool_prefix boost)"
   key=$(sha256sum <<<"$key")
   echo "$deps_dir/$1-$(tool_version "$1")-${key:0:12}"
 }
@@ -658,6 +661,11 @@ install_tool() {
       file by PIP_FIND_LINKS, or an index that has it by PIP_EXTRA_INDEX_URL. The room libtorch is built and tested with
       Debian's libtorch all the same.
 EOF
+      [[ $what != boost ]] || echo "      The room xgboost is built and tested with Debian's XGBoost all the same."
+      [[ $what != python ]] || cat <<EOF
+      Without nanobind, which is among them, the Python package is off. All else is built; with a nanobind $(tool_version "$what")
+      of your own (python3 -m nanobind), the package is built as well, and tested with Debian's frameworks.
+EOF
       exec 9>&-
       return
     fi
@@ -692,7 +700,7 @@ main() {
     case $argument in
       -h | --help) usage && return ;;
       --print-prefix) print_prefix arrow sol2 lua aws-crt && return ;;
-      --print-package-prefix) print_prefix curl highway && return ;;
+      --print-package-prefix) for_packages=yes && print_prefix curl highway lua && return ;;
       --print-mirror) machine_mirror && return ;;
       --print-s3-server | --print-arrow-readers | --print-python-readers | --print-torch | --print-boost | --print-python)
         print_tool_prefix "${argument#--print-}" && return

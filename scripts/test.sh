@@ -27,8 +27,9 @@ main() {
   echo "[3/3] tests"
   ctest --preset dev --no-tests=error --parallel "$(nproc)" "$@" 2>&1 </dev/null | tee "$results" || status=$?
   stage_done "tests"
-  # ctest names suites: which of their tests failed, the programs say.
+  # ctest names suites and files: which of their tests failed, the programs say.
   grep -hE '^\[  FAILED  \] [^ ]+ \([0-9]+ ms\)$|^\[  FAILED  \] [^ ]+, where .* \([0-9]+ ms\)$' "$build/Testing/Temporary/LastTest.log" || true
+  grep -hE '^(FAILED|ERROR) [^ ]+\.py' "$build/Testing/Temporary/LastTest.log" || true
   grep -E '^[0-9]+% tests passed' "$results" || echo "ctest gave no verdict; it exited with $status"
   exit "$status"
 }

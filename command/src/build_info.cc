@@ -19,7 +19,8 @@ namespace {
 struct OptionalComponent {
   std::string_view name;
   bool is_built;
-  std::string_view framework;  // An adapter has one, which the program itself is not linked with.
+  // Of adapters and of the package for Python; the program itself is not linked with it.
+  std::string_view framework;
   std::string_view framework_version;
 };
 

@@ -88,6 +88,16 @@ TEST(BuildInfo, has_the_adapter_for_xgboost_with_its_library_or_names_it_as_off)
 #endif
 }
 
+TEST(BuildInfo, has_the_package_for_Python_with_its_Python_or_names_it_as_off) {
+#ifdef CUPEL_PYTHON_VERSION
+  expect_component("python", "Python", CUPEL_PYTHON_VERSION);
+  const Json info = run({"info", "--build", "--json"}).json();
+  EXPECT_EQ(info["libraries"]["nanobind"], CUPEL_NANOBIND_VERSION);
+#else
+  expect_component("python", "Python", nullptr);
+#endif
+}
+
 TEST(BuildInfo, is_asked_for_in_place_of_a_run) {
   EXPECT_EQ(run({"info", "runs/x", "--build"}).code, kExitError);
   const Ran neither = run({"info"});

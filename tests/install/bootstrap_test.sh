@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# The set `torch` of scripts/bootstrap.sh on machines that have PyTorch's build without CUDA, and on those that have not.
-# No network is used: pip searches a folder, which is empty at first and then holds a wheel of that name and version.
+# The set `torch` of scripts/bootstrap.sh on machines that have PyTorch's build without CUDA, and on those that have not;
+# the sets `boost` and `python` without PyPI. No network is used: pip searches a folder, which is empty at first and then
+# holds a wheel of torch's name and version.
 #
-# usage: bootstrap_test.sh CHECKOUT WORK PREFIXES   PREFIXES are the folders of Arrow, sol2 and the AWS runtime, by ":"
+# usage: bootstrap_test.sh CHECKOUT WORK PREFIXES PYTHON   PREFIXES are the folders of Arrow, sol2 and the AWS runtime,
+#        by ":"; PYTHON is ON where the system packages of the set python are installed
 set -euo pipefail
 
 bootstrap=$1/scripts/bootstrap.sh work=$2
@@ -60,4 +62,17 @@ output=$("$bootstrap" torch 2>&1) || fail "bootstrap.sh ended with $?" "$output"
 cp "$work/wheels/"torch-*.whl "$work/wheels/xgboost_cpu-3.2.0-py3-none-any.whl"
 output=$("$bootstrap" boost 2>&1) || fail "bootstrap.sh ended with $?" "$output"
 expect "PyPI's XGBoost 3.2.0: could not be fetched"
+expect "Debian's XGBoost"
 grep -q "DO NOT MATCH THE HASHES" "$CUPEL_DEPS_DIR"/logs/boost-*.log || fail "the sums were not checked"
+
+# Without PyPI the set python names what is off, and is no failure. Each package in its list has a sum.
+if [[ $4 == ON ]]; then
+  output=$("$bootstrap" python 2>&1) || fail "bootstrap.sh ended with $?" "$output"
+  expect "Python packages"
+  expect "could not be fetched from PyPI"
+  expect "the Python package is off"
+  [[ -z $("$bootstrap" --print-python) ]] || fail "--print-python prints a folder that is not there"
+fi
+pins=$(grep -c == "$1/scripts/pypi-python.txt")
+sums=$(grep -cE '^[A-Za-z].*==[0-9.]+ \\$' "$1/scripts/pypi-python.txt")
+((pins > 20 && pins == sums)) || fail "scripts/pypi-python.txt has $pins packages and sums for $sums"

@@ -27,7 +27,7 @@ endforeach()
 
 # No file leads to where it was built, debug information aside. Sanitizers put the names of sources into the objects.
 file(COPY ${prefix}/ DESTINATION ${WORK_DIR}/stripped)
-file(GLOB_RECURSE objects ${WORK_DIR}/stripped/*.a ${WORK_DIR}/stripped/*.o ${WORK_DIR}/stripped/bin/*)
+file(GLOB_RECURSE objects ${WORK_DIR}/stripped/*.a ${WORK_DIR}/stripped/*.o ${WORK_DIR}/stripped/*.so ${WORK_DIR}/stripped/bin/*)
 if(SANITIZE)
   file(REMOVE ${objects})
 else()
@@ -109,8 +109,34 @@ if(EXISTS ${prefix}/lib/pkgconfig/cupel.pc)
   endif()
 endif()
 
+# The package for Python saves a run, which the command reads.
+if(PYTHON)
+  set(ENV{PYTHONPATH} ${prefix}/lib/python3/dist-packages)
+  set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+  run(${PYTHON} -c [[
+import sys
+import cupel
+with_frameworks = sorted(sys.modules.keys() & {"torch", "xgboost", "pandas"})
+assert not with_frameworks, with_frameworks
+with cupel.Hook(sys.argv[1], save_all=True) as hook:
+    hook.next_step()
+    hook.save_tensor("from_python", 1.5)
+assert cupel.create_trial(sys.argv[1]).tensor("from_python").value(0) == 1.5
+]] ${WORK_DIR}/runs/python)
+  unset(ENV{PYTHONPATH})
+  if(NOT EXISTS ${prefix}/lib/python3/dist-packages/cupel/py.typed)
+    message(SEND_ERROR "py.typed was not installed")
+  endif()
+endif()
+
 if(COMMAND_LINE)
   run(${prefix}/bin/cupel info ${WORK_DIR}/runs/outside)
+  if(PYTHON)
+    run(${prefix}/bin/cupel tensors ${WORK_DIR}/runs/python)
+    if(NOT output MATCHES "from_python")
+      message(SEND_ERROR "the command does not find the tensor that Python saved:\n${output}")
+    endif()
+  endif()
   foreach(file IN ITEMS man/man1/cupel.1 bash-completion/completions/cupel zsh/site-functions/_cupel
       fish/vendor_completions.d/cupel.fish)
     if(NOT EXISTS ${prefix}/share/${file})

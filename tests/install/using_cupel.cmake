@@ -41,8 +41,8 @@ endfunction()
 
 # Options for a build of cupel itself: the libraries only. Cupel calls ccache with options of its own.
 set(libraries_only -D CUPEL_WITH_S3=${WITH_S3} -D CUPEL_WITH_LIBTORCH=${WITH_LIBTORCH}
-  -D CUPEL_WITH_XGBOOST=${WITH_XGBOOST} -D CUPEL_BUILD_TESTS=OFF -D CUPEL_BUILD_EXAMPLES=OFF
-  -D CUPEL_BUILD_BENCH=OFF -D CUPEL_BUILD_CLI=OFF -D CMAKE_CXX_COMPILER_LAUNCHER=)
+  -D CUPEL_WITH_XGBOOST=${WITH_XGBOOST} -D CUPEL_WITH_PYTHON=OFF -D CUPEL_BUILD_TESTS=OFF
+  -D CUPEL_BUILD_EXAMPLES=OFF -D CUPEL_BUILD_BENCH=OFF -D CUPEL_BUILD_CLI=OFF -D CMAKE_CXX_COMPILER_LAUNCHER=)
 
 # use_frameworks(PREFIX): builds and runs a program of each framework with what is installed below PREFIX.
 function(use_frameworks prefix)
