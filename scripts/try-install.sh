@@ -13,10 +13,12 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source-path=SCRIPTDIR source=stages.sh
 source "$here/stages.sh"
 
-# Prints the commands of document $1 as a script.
+# Prints the commands of document $1 as a script, without the section $2.
 commands_of() {
-  awk '
+  awk -v left_out="## $2" '
     /^## Packages/ { exit }
+    /^## / { skips = $0 == left_out }
+    skips { next }
     /^```/ {
       if (kind == "file") print "END_OF_FILE"
       kind = kind != "" ? "" : $0 == "```sh" ? "sh" : $0 ~ /^```(cpp|cmake)$/ ? "first" : "other"
@@ -33,8 +35,10 @@ commands_of() {
 
 main() {
   local checkout=${here%/*} start=$SECONDS
-  local home=$checkout/build/try-install log=$checkout/build/try-install.log script deps ccache
-  script=$(commands_of "$checkout/docs/install.md")
+  local home=$checkout/build/try-install log=$checkout/build/try-install.log script deps ccache left_out='' pip
+  # What pip needs is there if bootstrap.sh could fetch it.
+  [[ -n $("$here/bootstrap.sh" --print-python) ]] || left_out="The package for Python"
+  script=$(commands_of "$checkout/docs/install.md" "$left_out")
   if [[ ${1:-} == --print ]]; then
     echo "$script"
     return
@@ -54,9 +58,11 @@ main() {
     (cd "$checkout" && while IFS= read -r -d '' file; do [[ ! -e $file ]] || printf '%s\0' "$file"; done) |
     tar -C "$checkout" --null -T - -cf - | tar -C "$home/cupel" -xf -
 
+  [[ -z $left_out ]] || echo "not followed: the section $left_out, for want of PyPI"
+  mapfile -d '' pip < <(env -0 | grep -z '^PIP_' || true)
   local as_user=(
     env -i -C "$home/cupel" HOME="$home" PATH="$PATH" LANG=C.UTF-8 TERM=dumb CUPEL_DEPS_DIR="$deps" CCACHE_DIR="$ccache"
-    ${CUPEL_DEBIAN_MIRROR:+CUPEL_DEBIAN_MIRROR="$CUPEL_DEBIAN_MIRROR"} bash -euxo pipefail -c
+    ${CUPEL_DEBIAN_MIRROR:+CUPEL_DEBIAN_MIRROR="$CUPEL_DEBIAN_MIRROR"} "${pip[@]}" bash -euxo pipefail -c
   )
   echo "[1/2] following docs/install.md in $home (log: $log)"
   run_logged "$log" "${as_user[@]}" "$script"
