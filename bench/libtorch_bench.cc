@@ -10,6 +10,7 @@
 //
 // The runs lie in CUPEL_BENCH_DIR, else on tmpfs.
 
+#include <malloc.h>
 #include <torch/torch.h>
 
 #include <array>
@@ -230,6 +231,9 @@ int main(int argc, char** argv) {
     if (level >= cupel::LogLevel::Error)
       std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   });
+  // Freed memory stays here: else steps differ by twice in how often the system gives pages anew.
+  ::mallopt(M_TRIM_THRESHOLD, -1);
+  ::mallopt(M_MMAP_MAX, 0);
   torch::manual_seed(7);
   torch::set_num_threads(1);
   cupel::measure_all(settings);
